@@ -1,0 +1,167 @@
+r"""ChatML by hand: turns become spans, spans become the exact text and the exact tokens.
+
+A prompt is append-only. What our code writes (*structure*) is tokenised with special tokens on;
+what anybody else writes (*content*) with special tokens off, so a text that contains `<|im_end|>`
+stays a text; the model's own tokens are kept as they were generated. It knows no model: a
+tokenizer is handed in when tokens are asked for.
+
+>>> prompt = Prompt()
+>>> prompt.add("user", "Hello!")
+>>> prompt.open("assistant")
+>>> prompt.text
+'<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import ModelError, ToolcallLabError
+
+if TYPE_CHECKING:
+    from .models import Tokenizer
+
+IM_START = "<|im_start|>"
+IM_END = "<|im_end|>"
+STOP = [IM_END, IM_START]
+
+AUTHORS = {"system": "system", "user": "user", "assistant": "model", "tool": "tool"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the prompt with one author: `structure`, `system`, `user`, `model` or `tool`.
+
+    `turn` counts from 0; `tokens` are the ids as the model generated them, else None.
+    """
+
+    author: str
+    role: str
+    turn: int
+    text: str
+    tokens: tuple[int, ...] | None = None
+
+
+class Prompt:
+    """A ChatML prompt that only grows."""
+
+    def __init__(self, spans: Iterable[Span] = ()) -> None:
+        self._spans = list(spans)
+        self._open_role: str | None = None
+        if self._spans and not self._spans[-1].text.endswith(IM_END + "\n"):
+            self._open_role = self._spans[-1].role
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All spans in order; joined, their texts are `text`."""
+        return tuple(self._spans)
+
+    @property
+    def text(self) -> str:
+        """The prompt as the plain string that a completion call takes."""
+        return "".join(span.text for span in self._spans)
+
+    def add(self, role: str, text: str) -> None:
+        """Writes a whole turn; `role` is system, user, assistant or tool."""
+        self.open(role)
+        self._write(AUTHORS[role], text)
+        self._close()
+
+    def open(self, role: str = "assistant") -> None:
+        """Writes a turn's header and leaves the turn open, for the model to go on from there."""
+        if role not in AUTHORS:
+            raise ToolcallLabError(f"ChatML has no role {role!r} here; use {', '.join(AUTHORS)}.")
+        self._close()
+        self._open_role = role
+        self._write("structure", f"{IM_START}{role}\n")
+
+    def append_completion(self, tokens: Sequence[int] | None, text: str) -> None:
+        """Continues the open turn with what the model wrote, ids as generated (None: unknown).
+
+        The turn stays open until the next `add` or `open`, so an answer that was cut can go on.
+        """
+        if self._open_role is None:
+            raise ToolcallLabError('No turn is open: call open("assistant") before the completion.')
+        ids = None if tokens is None else tuple(int(token) for token in tokens)
+        self._write(AUTHORS[self._open_role], text, ids)
+
+    def tokens(self, llm: Tokenizer) -> list[int]:
+        """The token ids to send to the model."""
+        return [token for ids in self.span_tokens(llm) for token in ids]
+
+    def count(self, llm: Tokenizer) -> int:
+        """How many tokens the prompt has."""
+        return len(self.tokens(llm))
+
+    def span_tokens(self, llm: Tokenizer) -> list[list[int]]:
+        """The token ids of each span; concatenated, they are `tokens`.
+
+        Raises `ModelError` if `<|im_start|>` isn't one token of this model: its markers would be
+        ordinary text that anybody can write.
+        """
+        if len(llm.tokenize(IM_START.encode(), add_bos=False, special=True)) != 1:
+            raise ModelError(f"This model doesn't speak ChatML: {IM_START} is not one of its tokens.")
+        return [_tokenize(llm, span, first=i == 0) for i, span in enumerate(self._spans)]
+
+    def snapshot(self) -> Prompt:
+        """This prompt as it is now; writing to either one leaves the other as it is."""
+        return Prompt(self._spans)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prompt) and self._spans == other._spans
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        turns = self._spans[-1].turn + 1 if self._spans else 0
+        return f"<Prompt: {turns} turns, {len(self.text)} characters>"
+
+    def _close(self) -> None:
+        if self._open_role is not None:
+            self._write("structure", f"{IM_END}\n")
+            self._open_role = None
+
+    def _write(self, author: str, text: str, tokens: tuple[int, ...] | None = None) -> None:
+        text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no text
+        starts = text.startswith(IM_START) and author == "structure"
+        turn = (self._spans[-1].turn if self._spans else -1) + starts
+        role = self._open_role or ""
+        if text:
+            self._spans.append(Span(author, role, turn, text, tokens))
+
+
+def _tokenize(llm: Tokenizer, span: Span, first: bool) -> list[int]:
+    if span.author == "structure":
+        # With add_bos, llama.cpp adds a BOS token to the first span if the model wants one.
+        return llm.tokenize(span.text.encode(), add_bos=first, special=True)
+    # special=True shows control tokens: a model that wrote one may not keep it in its turn.
+    if span.tokens and llm.detokenize(list(span.tokens), special=True) == span.text.encode():
+        return list(span.tokens)
+    return content_tokens(llm, span.text)
+
+
+_TAG = re.compile(r"[<\[][^<>\[\]\s]+[>\]]")
+
+
+def content_tokens(llm: Tokenizer, text: str) -> list[int]:
+    """The tokens of a text in which nothing is a marker.
+
+    `special=False` keeps control tokens (`<|im_end|>`) out, but a vocabulary's user-defined tokens
+    (Qwen's `<tool_call>`, `<think>`) are matched all the same: a tag that comes back as one token
+    is cut behind its bracket and tokenised in two pieces.
+    """
+    pieces, start = [], 0
+    for tag in _TAG.finditer(text):
+        if len(llm.tokenize(tag.group().encode(), add_bos=False, special=False)) == 1:
+            pieces.append(text[start : tag.start() + 1])
+            start = tag.start() + 1
+    pieces.append(text[start:])
+    return [
+        token
+        for piece in pieces
+        if piece
+        for token in llm.tokenize(piece.encode(), add_bos=False, special=False)
+    ]

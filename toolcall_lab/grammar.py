@@ -1,0 +1,200 @@
+"""From a toolbox to a constraint, and generation under it.
+
+At each step the constraint says which tokens of the vocabulary may follow (a *token mask*, computed
+by llguidance); the model chooses among those. Where one continuation is possible only, its tokens
+are *forced*: nothing is chosen, and they are read in one go with the next evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from .chatml import Prompt
+from .errors import ConstraintError, ModelError
+from .parsing import CALL_KEY
+from .tools import Toolbox
+
+if TYPE_CHECKING:
+    from .models.local import LocalModel
+
+MAX_STRING = 400  # characters; without a bound, a chatty model fills any budget inside a string
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a completion must look like: `name` for people, `grammar` for llguidance."""
+
+    name: str
+    grammar: str
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A constrained completion.
+
+    `tokens` are the ids as generated, `finish_reason` is `"stop"` (complete) or `"length"` (cut).
+    `evaluations` counts the model's evaluations after the prompt's, `forced` the tokens that were
+    not chosen; `prompt_evaluated` of the `prompt_tokens` had to be read.
+    """
+
+    text: str
+    tokens: list[int]
+    finish_reason: str
+    evaluations: int
+    forced: int
+    prompt_tokens: int
+    prompt_evaluated: int
+
+
+def tool_call(toolbox: Toolbox) -> Constraint:
+    """One call in the course's form, of a tool in the box, with arguments that meet its schema.
+
+    It forces a call: whether one is needed isn't asked. Raises `ConstraintError` if the toolbox is
+    empty or a schema can't be compiled.
+    """
+    if not toolbox:
+        raise ConstraintError("A toolbox without tools allows no call; put a tool into it.")
+    calls = [
+        {
+            "type": "object",
+            "properties": {
+                "name": {"const": tool.name},
+                "arguments": _bounded(tool.closed_parameters),
+            },
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for tool in toolbox.values()
+    ]
+    schema = {
+        "type": "object",
+        "properties": {CALL_KEY: {"anyOf": calls}},
+        "required": [CALL_KEY],
+        "additionalProperties": False,
+    }
+    return Constraint(f"a call of {' or '.join(toolbox)}", _compile(schema))
+
+
+def generate(
+    llm: LocalModel,
+    prompt: Prompt | str | Sequence[int],
+    constraint: Constraint,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> Generation:
+    """Generates under a constraint, on a model from `load_model`.
+
+    Temperature 0 takes the likeliest allowed token; above, tokens are drawn by their probability
+    among the allowed ones. Raises `ModelError` if the prompt leaves no room for an answer.
+    """
+    import numpy as np
+
+    if not hasattr(llm, "next_logits"):
+        raise ModelError("Generation under a constraint needs a live model, from load_model().")
+    ids = _prompt_ids(llm, prompt)
+    room = min(max_tokens, llm.n_ctx() - len(ids))
+    if room <= 0:
+        raise ModelError(f"The prompt's {len(ids)} tokens leave no room in n_ctx={llm.n_ctx()}.")
+    matcher = _matcher(llm, constraint)
+    random = np.random.default_rng(seed)
+    before = llm.tokens_evaluated
+    out: list[int] = []
+    forced = prompt_evaluated = evaluations = 0
+    while len(out) < room and not matcher.is_stopped():
+        if ahead := matcher.compute_ff_tokens()[: room - len(out)]:
+            forced += len(ahead)
+        else:
+            first = llm.tokens_evaluated == before
+            started = llm.evaluations
+            logits = llm.next_logits(ids + out)
+            if first:
+                prompt_evaluated = llm.tokens_evaluated - before - len(out)
+            else:
+                evaluations += llm.evaluations - started
+            allowed = _mask(matcher, len(logits))
+            chosen = _choose(np.where(allowed, logits, -np.inf), temperature, random)
+            if chosen == llm.token_eos():
+                break
+            ahead = [chosen]
+        if not matcher.consume_tokens(ahead):
+            raise ConstraintError(f"The constraint failed: {matcher.get_error()}")
+        out += ahead
+    complete = matcher.is_accepting()
+    text = llm.detokenize(out).decode("utf-8", "replace")
+    finish = "stop" if complete else "length"
+    return Generation(text, out, finish, evaluations, forced, len(ids), max(0, prompt_evaluated))
+
+
+def _prompt_ids(llm: LocalModel, prompt: Prompt | str | Sequence[int]) -> list[int]:
+    if isinstance(prompt, Prompt):
+        return prompt.tokens(llm)
+    if isinstance(prompt, str):
+        return llm.tokenize(prompt.encode(), add_bos=True, special=True)  # type: ignore[no-any-return]
+    return list(prompt)
+
+
+def _compile(schema: dict[str, Any]) -> str:
+    from llguidance import LLMatcher
+
+    # One blank behind : and , as json.dumps writes it and as the model has seen it in its prompt.
+    options = {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}
+    grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=options)
+    failed, messages = LLMatcher.validate_grammar_with_warnings(grammar)
+    if failed:
+        raise ConstraintError(f"This schema can't constrain a completion: {messages[0].strip()}")
+    return str(grammar)
+
+
+def _bounded(schema: Any) -> Any:
+    """The schema with a bound on every text that has none, so that a call always ends."""
+    if isinstance(schema, list):
+        return [_bounded(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {key: _bounded(value) for key, value in schema.items()}
+    types = bounded.get("type")
+    if types == "string" or (isinstance(types, list) and "string" in types):
+        free = not {"enum", "const", "pattern", "format", "maxLength"} & set(bounded)
+        return bounded | ({"maxLength": MAX_STRING} if free else {})
+    return bounded
+
+
+_tokenizers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _matcher(llm: LocalModel, constraint: Constraint) -> Any:
+    """A fresh matcher; the model's vocabulary, which takes a moment to read, is kept."""
+    from llguidance import LLMatcher
+    from llguidance.llamacpp import lltokenizer_from_vocab
+
+    if llm not in _tokenizers:
+        _tokenizers[llm] = lltokenizer_from_vocab(llm._model.vocab)
+    matcher = LLMatcher(_tokenizers[llm], constraint.grammar)
+    if matcher.is_error():
+        raise ConstraintError(f"The constraint failed: {matcher.get_error()}")
+    return matcher
+
+
+def _mask(matcher: Any, n_vocab: int) -> Any:
+    """Which tokens may follow: booleans, shape `(n_vocab,)`."""
+    import numpy as np
+    from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
+
+    bits = allocate_token_bitmask(1, n_vocab)
+    fill_next_token_bitmask(matcher, bits)
+    return np.unpackbits(bits.view(np.uint8), bitorder="little")[:n_vocab].astype(bool)
+
+
+def _choose(logits: Any, temperature: float, random: Any) -> int:
+    import numpy as np
+
+    if temperature <= 0:
+        return int(np.argmax(logits))
+    weights = np.exp((logits - logits.max()) / temperature)
+    return int(random.choice(len(weights), p=weights / weights.sum()))

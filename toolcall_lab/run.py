@@ -1,0 +1,213 @@
+"""What happened: `Step`, one pass of the loop, and `Run`, the steps of one task and its ending.
+
+Plain data that everyone may read. Saved as JSON Lines: a header, one line a step written as the
+step ends, a last line with the ending. A prompt grows by appending, so a line holds only what its
+step added.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .chatml import Prompt, Span
+from .errors import ToolcallLabError
+from .tools import ToolCall, ToolResult
+
+ENDINGS = {
+    "answered": "The model answered without asking for a tool.",
+    "step_limit": "The step limit was reached before the model answered.",
+    "context_full": "The prompt has filled the context window; no room is left for an answer.",
+    "unreadable_calls": "The model's calls could not be read or made, too many times in a row.",
+    "interrupted": "The run was interrupted; the steps so far are kept.",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass: the prompt as sent, what the model wrote, the calls in it and their results.
+
+    `prompt_tokens` has the ids of each span of `prompt`. `problem` is a `Reading`'s, `message` its
+    sentence. `constraint` names what the completion was held to, None if it was free.
+    `tokens_evaluated` prompt tokens were read, `tokens_reused` were still in the model's context
+    (None: the model doesn't say). Times are in seconds.
+    """
+
+    prompt: Prompt
+    prompt_tokens: tuple[tuple[int, ...], ...]
+    completion: str
+    completion_tokens: tuple[int, ...] | None
+    finish_reason: str | None
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    problem: str | None = None
+    message: str = ""
+    constraint: str | None = None
+    tokens_evaluated: int | None = None
+    tokens_reused: int | None = None
+    model_seconds: float = 0.0
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The first call, if there is one."""
+        return self.calls[0] if self.calls else None
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The first call's result."""
+        return self.results[0] if self.results else None
+
+    @property
+    def tool_seconds(self) -> float:
+        """How long the tools ran."""
+        return sum(result.seconds for result in self.results)
+
+
+@dataclass
+class Run:
+    """The steps of one task. `ending` is a key of `ENDINGS`, None while the run goes on.
+
+    `model` and `kind` say who spoke, `pieces` gives the text of each token id that occurs.
+    With a `path`, each step is on disk as soon as it has ended.
+    """
+
+    query: str
+    model: str
+    kind: str
+    n_ctx: int
+    tools: list[dict[str, Any]]
+    steps: list[Step] = field(default_factory=list)
+    ending: str | None = None
+    answer: str | None = None
+    pieces: dict[int, str] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def explanation(self) -> str:
+        """Why the run stopped, in a sentence."""
+        return ENDINGS[self.ending] if self.ending else "The run has not ended."
+
+    def begin(self) -> None:
+        """Starts the file, if the run has a path."""
+        if self.path is not None:
+            with self.path.open("w", encoding="utf-8") as file:
+                file.write(_line(self._header()))
+
+    def add(self, step: Step, pieces: dict[int, str]) -> None:
+        """Keeps a step that has ended, and `pieces` of the tokens it brought."""
+        new = {token: piece for token, piece in pieces.items() if token not in self.pieces}
+        before = self.steps[-1].prompt if self.steps else Prompt()
+        self.pieces |= new
+        self.steps.append(step)
+        self._append(_step_to_json(step, before, new))
+
+    def end(self, ending: str, answer: str | None = None) -> None:
+        """Notes how the run ended."""
+        self.ending, self.answer = ending, answer
+        self._append(self._last())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the whole run to a file."""
+        lines, before = [self._header()], Prompt()
+        for step in self.steps:
+            lines.append(_step_to_json(step, before, self.pieces if not before.spans else {}))
+            before = step.prompt
+        lines += [self._last()] if self.ending else []
+        Path(path).write_text("".join(map(_line, lines)), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Run:
+        """Reads a saved run. A file without its last line is a run that was `interrupted`.
+
+        Raises `ToolcallLabError` if the file isn't a run, naming the line.
+        """
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        run: Run | None = None
+        for number, line in enumerate(lines, 1):
+            try:
+                run = _read_line(cls, run, json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if run is not None and number == len(lines):
+                    break  # the machine stopped in the middle of writing it
+                raise ToolcallLabError(f"{path}, line {number}: not a saved run ({error}).") from None
+        if run is None:
+            raise ToolcallLabError(f"{path} is empty: not a saved run.")
+        run.ending = run.ending or "interrupted"
+        return run
+
+    def __repr__(self) -> str:
+        return f"<Run: {self.query!r}, {len(self.steps)} steps, {self.ending or 'running'}>"
+
+    def _header(self) -> dict[str, Any]:
+        keys = ("query", "model", "kind", "n_ctx", "tools")
+        return {"run": 1} | {key: getattr(self, key) for key in keys}
+
+    def _last(self) -> dict[str, Any]:
+        return {"ending": self.ending, "answer": self.answer}
+
+    def _append(self, value: dict[str, Any]) -> None:
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(_line(value))
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[str, Any]:
+    """The step as a line: of its prompt, how many spans it `kept` and which it `added`."""
+    value = {key: getattr(step, key) for key in step.__dataclass_fields__}
+    spans = step.prompt.spans
+    kept = 0
+    while kept < min(len(spans), len(before.spans)) and spans[kept] == before.spans[kept]:
+        kept += 1
+    added = zip(spans[kept:], step.prompt_tokens[kept:], strict=True)
+    value["prompt"] = {
+        "kept": kept,
+        "added": [asdict(span) | {"ids": ids} for span, ids in added],
+    }
+    del value["prompt_tokens"]
+    value["calls"] = [asdict(call) for call in step.calls]
+    value["results"] = [asdict(result) for result in step.results]
+    return {"step": value, "pieces": pieces}
+
+
+def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
+    if run is None:
+        if value.pop("run") != 1:
+            raise ValueError("another version wrote it")
+        return cls(**value)
+    if "step" in value:
+        run.pieces |= {int(token): piece for token, piece in value["pieces"].items()}
+        run.steps.append(_step_from_json(value["step"], run.steps[-1] if run.steps else None))
+    else:
+        run.ending, run.answer = value["ending"], value["answer"]
+    return run
+
+
+def _step_from_json(value: dict[str, Any], before: Step | None) -> Step:
+    prompt = value.pop("prompt")
+    kept = prompt["kept"]
+    spans = list(before.prompt.spans[:kept]) if before else []
+    ids = list(before.prompt_tokens[:kept]) if before else []
+    for span in prompt["added"]:
+        ids.append(tuple(span.pop("ids")))
+        spans.append(Span(**span | {"tokens": _ids(span["tokens"])}))
+    value["completion_tokens"] = _ids(value["completion_tokens"])
+    value["calls"] = tuple(ToolCall(**call) for call in value["calls"])
+    value["results"] = tuple(ToolResult(**result) for result in value["results"])
+    return Step(prompt=Prompt(spans), prompt_tokens=tuple(ids), **value)
+
+
+def _ids(value: list[int] | None) -> tuple[int, ...] | None:
+    return None if value is None else tuple(value)
+
+
+def piece_texts(detokenize: Any, ids: Iterator[int]) -> dict[int, str]:
+    """What each token id shows: its text, control tokens included, odd bytes as `\\xNN`."""
+    return {i: detokenize([i], special=True).decode("utf-8", "backslashreplace") for i in set(ids)}

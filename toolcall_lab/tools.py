@@ -1,0 +1,325 @@
+"""Tools: a typed, documented function becomes a name, a description and a JSON Schema.
+
+A `Toolbox` describes its tools to a model and executes calls. A call that fails is a result with a
+short text for the model, never an exception. Reading calls out of text is `parsing.py`'s work.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import enum
+import inspect
+import json
+import re
+import time
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, overload
+
+from .errors import ToolError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A wish of the model: call `name` with `arguments`. `id` ties the result to it."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What goes back to the model: `text`, and whether it reports an `error`. `seconds` it took."""
+
+    id: str | None
+    name: str
+    text: str
+    error: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Name, description and JSON Schema of the parameters, for the model; the function, for us."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ToolError(
+                f"{self.name!r} can't name a tool: use a letter, then letters, digits, _ or -, "
+                "at most 64 of them."
+            )
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import SchemaError
+
+        try:
+            Draft202012Validator.check_schema(self.parameters)
+        except SchemaError as error:
+            raise ToolError(f"{self.name}: its parameters are no JSON Schema: {error.message}") from None
+        if self.parameters.get("type") != "object":
+            raise ToolError(f'{self.name}: its parameters must be of {{"type": "object"}}.')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def schema(self) -> dict[str, Any]:
+        """The tool as OpenAI's API and most chat templates write it."""
+        function = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    @cached_property
+    def closed_parameters(self) -> dict[str, Any]:
+        """`parameters`, closed: arguments that aren't declared are refused unless it says so."""
+        return {"additionalProperties": False} | self.parameters
+
+    def problem(self, arguments: Any) -> str | None:
+        """What is wrong with these arguments, in one sentence for the model; None if nothing."""
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
+        error = best_match(Draft202012Validator(self.closed_parameters).iter_errors(arguments))
+        if error is None:
+            return None
+        where = "".join(f"[{part!r}]" for part in error.absolute_path)
+        message = error.message if len(error.message) <= 300 else error.message[:300] + "…"
+        return f"Invalid arguments for {self.name}{where}: {message}."
+
+
+class Toolbox(Mapping[str, Tool]):
+    """The tools a model may call, by name.
+
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Adds two numbers."
+    ...     return a + b
+    >>> box = Toolbox([add])
+    >>> box.execute(ToolCall("add", {"a": 2, "b": 3})).text
+    '5'
+    >>> box.execute(ToolCall("add", {"a": 2, "b": "three"})).text
+    "Invalid arguments for add['b']: 'three' is not of type 'integer'."
+    >>> box.execute(ToolCall("ad", {})).text
+    "There is no tool named 'ad'. Did you mean 'add'? The tools are: add."
+    """
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for item in tools:
+            if not isinstance(item, Tool):
+                raise ToolError(f"{item!r} is not a Tool; put @tool above the function.")
+            if item.name in self._tools:
+                raise ToolError(f"Two tools are named {item.name!r}; rename one.")
+            self._tools[item.name] = item
+
+    def __getitem__(self, name: str) -> Tool:
+        return self._tools[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __repr__(self) -> str:
+        return f"<Toolbox: {', '.join(self) or 'empty'}>"
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools in OpenAI's form, in the order in which they were given."""
+        return [item.schema() for item in self.values()]
+
+    def unknown(self, name: str) -> str:
+        """The sentence for a name that isn't here, with the nearest one that is."""
+        near = difflib.get_close_matches(name, self, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        names = ", ".join(self) or "none"
+        return f"There is no tool named {name!r}.{hint} The tools are: {names}."
+
+    def execute(self, call: ToolCall) -> ToolResult:
+        """Runs the call. Whatever goes wrong, short of an interrupt, is told in the result."""
+        started = time.perf_counter()
+        text, error = self._attempt(call)
+        return ToolResult(call.id, call.name, text, error, time.perf_counter() - started)
+
+    def _attempt(self, call: ToolCall) -> tuple[str, bool]:
+        if call.name not in self:
+            return self.unknown(call.name), True
+        called = self[call.name]
+        if problem := called.problem(call.arguments):
+            return problem, True
+        try:
+            # A copy: a tool that changes its arguments must not change what the model wrote.
+            value = called.function(**_to_python(called.function, copy.deepcopy(call.arguments)))
+            return as_text(value), False
+        except (Exception, SystemExit) as failure:
+            reason = str(failure) or "no reason given"
+            return f"{call.name} failed: {type(failure).__name__}: {reason}", True
+
+
+def as_text(value: Any) -> str:
+    """What a tool returned, as the model reads it: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Makes a `Tool` of a typed function with a docstring; its first paragraph is the description.
+
+    Types: str, int, float, bool, list, dict, Literal, Optional, Enum, and lists, dicts and
+    optionals of these; `Annotated[str, "the city"]` describes a parameter. Anything else is a
+    `ToolError` here, not a surprise when the model calls.
+
+    >>> @tool
+    ... def get_weather(city: Annotated[str, "The city"], unit: Literal["C", "F"] = "C") -> str:
+    ...     "Gets the current weather for a city."
+    ...     return f"{city}: 22 °{unit}"
+    >>> get_weather.parameters["properties"]["unit"]
+    {'type': 'string', 'enum': ['C', 'F'], 'default': 'C'}
+    >>> get_weather.parameters["required"]
+    ['city']
+    """
+    if function is None:
+        return lambda function: _make_tool(function, name, description)
+    return _make_tool(function, name, description)
+
+
+def _make_tool(
+    function: Callable[..., Any], name: str | None, description: str | None
+) -> Tool:
+    label = name or getattr(function, "__name__", "?")
+    if not callable(function) or inspect.iscoroutinefunction(function):
+        raise ToolError(f"{label}: a tool is a plain function (not async).")
+    description = description or (inspect.getdoc(function) or "").split("\n\n")[0]
+    if not description.strip():
+        raise ToolError(f"{label} needs a docstring: it is what the model reads of it.")
+    properties, required = {}, []
+    for parameter, annotation in _annotations(function, label).items():
+        schema = _schema(annotation, f"{label}, parameter {parameter!r}")
+        default = inspect.signature(function).parameters[parameter].default
+        if default is inspect.Parameter.empty:
+            required.append(parameter)
+        else:
+            schema["default"] = _json_default(default, f"{label}, parameter {parameter!r}")
+        properties[parameter] = schema
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return Tool(label, " ".join(description.split()), parameters, function)
+
+
+def _annotations(function: Callable[..., Any], label: str) -> dict[str, Any]:
+    """Each parameter's annotation, in order."""
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ToolError(f"{label}: an annotation can't be resolved ({error}).") from None
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ToolError(f"{label}: {parameter} can't be filled by name; use plain parameters.")
+        if name not in hints:
+            raise ToolError(f"{label}: parameter {name!r} has no type; write {name}: str, say.")
+        found[name] = hints[name]
+    return found
+
+
+def _schema(annotation: Any, where: str) -> dict[str, Any]:
+    """The JSON Schema of an annotation (https://json-schema.org, draft 2020-12)."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        schema = _schema(args[0], where)
+        return schema | {"description": next((a for a in args[1:] if isinstance(a, str)), "")}
+    if annotation in _SCALARS:
+        return {"type": _SCALARS[annotation]}
+    if annotation is list or origin is list:
+        return {"type": "array"} | ({"items": _schema(args[0], where)} if args else {})
+    if annotation is dict or (origin is dict and args[0] is str):
+        values = {} if not args or args[1] is Any else _schema(args[1], where)
+        return {"type": "object"} | ({"additionalProperties": values} if values else {})
+    if origin is Literal:
+        return _enum(list(args), where)
+    if inspect.isclass(annotation) and issubclass(annotation, enum.Enum):
+        return _enum([member.value for member in annotation], where)
+    if origin in (Union, types.UnionType) and len(args) == 2 and type(None) in args:
+        return _optional(_schema(next(a for a in args if a is not type(None)), where))
+    raise ToolError(
+        f"{where}: {annotation!r} has no JSON Schema here; use str, int, float, bool, list, dict, "
+        "Literal, Optional or Enum."
+    )
+
+
+def _enum(values: list[Any], where: str) -> dict[str, Any]:
+    kinds = {_SCALARS.get(type(value)) for value in values}
+    if None in kinds or not values:
+        raise ToolError(f"{where}: the choices {values!r} must be text, numbers or booleans.")
+    return ({"type": kinds.pop()} if len(kinds) == 1 else {}) | {"enum": values}
+
+
+def _optional(schema: dict[str, Any]) -> dict[str, Any]:
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    if "type" not in schema:
+        return schema if "enum" in schema else {"anyOf": [schema, {"type": "null"}]}
+    return schema | {"type": [schema["type"], "null"]}
+
+
+def _json_default(default: Any, where: str) -> Any:
+    value = default.value if isinstance(default, enum.Enum) else default
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        raise ToolError(f"{where}: the default {default!r} can't be written as JSON.") from None
+
+
+def _to_python(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """JSON values as the function's annotations have them: Enum members, whole numbers as int."""
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError):
+        return arguments  # a tool written by hand, around a function without type hints
+    return {name: _member(hints.get(name), value) for name, value in arguments.items()}
+
+
+def _member(annotation: Any, value: Any) -> Any:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if inspect.isclass(annotation) and issubclass(annotation, enum.Enum):
+        return annotation(value)
+    if annotation is int and isinstance(value, float):
+        return int(value)  # JSON Schema counts 6.0 as an integer
+    if origin in (Union, types.UnionType) and value is not None:
+        return _member(next(a for a in args if a is not type(None)), value)
+    if origin is list and args:
+        return [_member(args[0], item) for item in value]
+    if origin is dict and args:
+        return {key: _member(args[1], item) for key, item in value.items()}
+    return value
