@@ -1,0 +1,80 @@
+# make lab      opens the course in JupyterLab      make test      checks everything, quickly
+# make test-all adds what is slow                   make help      lists the rest
+# Each target first makes .venv if it is missing or out of date; nothing has to be installed before.
+
+PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+  BIN := .venv/Scripts
+else
+  BIN := .venv/bin
+endif
+PY := $(BIN)/python
+# JupyterLab refuses to run as root, which is what one is in most containers.
+ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
+FIRST := notebooks/en/01_text_to_text.ipynb
+NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
+
+.PHONY: help setup lab ask doctor test test-all lint unit notebooks-test browser format notebooks picture lock lowest
+
+help:
+	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"
+	@echo "doctor     check this machine and say how to mend what fails"
+	@echo "test       lint, types, unit tests, doctests, every notebook"
+	@echo "test-all   test, and the slow ones: a real browser"
+	@echo "format     format the code"
+	@echo "notebooks  run every notebook in order and keep the outputs"
+	@echo "picture    take the README's screenshot in headless Chromium"
+	@echo "lock       write constraints.txt anew from pyproject.toml"
+	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
+
+setup:
+	@$(PYTHON) scripts/setup.py
+
+lab: setup
+	$(PY) -m jupyterlab $(ROOT) $(FIRST) $(ARGS)
+
+doctor: setup
+	@$(PY) -m toolcall_lab.cli doctor
+
+test: lint unit notebooks-test
+
+test-all: test browser
+
+lint: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+unit: setup
+	$(PY) -m pytest -m "not browser"
+
+notebooks-test: setup
+	TOOLCALL_LAB_STATIC=1 $(PY) -m pytest $(NBVAL) -n 2 --dist loadscope notebooks
+
+browser: setup
+	$(PY) -m pytest -m browser
+
+format: setup
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+notebooks: setup
+	$(PY) scripts/run_notebooks.py $(ARGS)
+
+picture: setup
+	$(PY) scripts/picture.py
+
+lock: setup
+	$(PY) -m pip install --quiet uv
+	$(PY) -m uv pip compile pyproject.toml --all-extras --universal --python-version 3.10 \
+	  --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+	  --upgrade --output-file constraints.txt
+
+lowest: setup
+	$(PY) -m pip install --quiet uv
+	$(PY) -m uv pip compile pyproject.toml --all-extras --resolution lowest-direct --quiet \
+	  --no-emit-index-url --output-file .venv-lowest.txt
+	$(PYTHON) -m venv --clear .venv-lowest
+	CMAKE_ARGS="$${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" $(subst .venv,.venv-lowest,$(PY)) -m pip install \
+	  --quiet --constraint .venv-lowest.txt --editable ".[lab,test]"
+	$(subst .venv,.venv-lowest,$(PY)) -m pytest -m "not browser"

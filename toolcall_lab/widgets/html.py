@@ -1,0 +1,107 @@
+"""Building blocks of the views: escaping, visible marks, colours, the bundle that a notebook shows.
+
+Everything that a model, a tool or a user wrote goes through `esc` or `marked`. Styles are inline
+(JupyterLab drops `<style>` from notebooks it doesn't trust yet), and one style sheet on top follows
+JupyterLab's theme. Colours never carry a meaning alone: each author has a sign and a word.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an author is shown. Colours: Okabe and Ito's, told apart by colour-blind readers."""
+
+    sign: str
+    color: str
+    tint: str
+
+
+LOOKS = {
+    "system": Look("■", "#0072B2", "#DBEAF4"),
+    "user": Look("▲", "#E69F00", "#FCF1DB"),
+    "model": Look("●", "#009E73", "#DBF1EB"),
+    "tool": Look("◆", "#CC79A7", "#F8EAF2"),
+    "structure": Look("·", "#767676", "#EEEEEE"),
+}
+
+# In JupyterLab's theme the tints are mixed with the theme's own colours, light or dark.
+STYLE = (
+    "<style>"
+    ".tcl-view,.tcl-view table{color:var(--jp-content-font-color1,#111)!important}"
+    ".tcl-view tr{background:transparent!important}"
+    ".tcl-view .tcl-chip{background:var(--jp-layout-color2,#eee)!important;"
+    "color:var(--jp-content-font-color1,#111)!important}"
+    + "".join(
+        f".tcl-view .tcl-{author}{{color:var(--jp-content-font-color1,#111)!important;background:"
+        f"color-mix(in srgb,{look.color} 16%,var(--jp-layout-color1,#fff))!important}}"
+        for author, look in LOOKS.items()
+    )
+    + "</style>"
+)
+
+CODE = "font-family:monospace;"
+_NAMED = {"\n": "⏎\n", "\t": "⇥\t", "\r": "␍", "\x7f": "␡"}
+
+
+def esc(text: object) -> str:
+    """Text as HTML shows it; nothing in it is markup."""
+    return html.escape(str(text), quote=True)
+
+
+def visible(text: str) -> str:
+    """Text with a mark for each character that can't be seen or that turns its neighbours round.
+
+    >>> visible("a\\nb\\u202e")
+    'a⏎\\nb⟨U+202E⟩'
+    """
+    return "".join(_NAMED.get(char) or _mark(char) for char in text)
+
+
+def one_line(text: str, width: int) -> str:
+    """Visible text on one line, at most `width` characters; says how many were left out."""
+    line = visible(text).replace("\n", "").replace("\t", "")
+    if len(line) <= width:
+        return line
+    tail = f"… +{len(line) - width + 12}"
+    return line[: width - 12] + tail
+
+
+def _mark(char: str) -> str:
+    if ord(char) < 32:
+        return chr(0x2400 + ord(char))
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp"):
+        return f"⟨U+{ord(char):04X}⟩"
+    return char
+
+
+def chip(text: str) -> str:
+    """A special token, set apart from text that merely looks like it."""
+    style = "border:1px solid #767676;border-radius:4px;padding:0 3px;font-size:90%;"
+    colors = "background:#eeeeee;color:#111111;"
+    return f'<b class="tcl-chip" style="{style}{colors}">{esc(text)}</b>'
+
+
+def static() -> bool:
+    """Whether views must do without widgets: `TOOLCALL_LAB_STATIC=1`, or no notebook kernel."""
+    if os.environ.get("TOOLCALL_LAB_STATIC") == "1":
+        return True
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return True
+    return getattr(get_ipython(), "kernel", None) is None
+
+
+def bundle(text: str, markup: str, widget: Any = None) -> dict[str, Any]:
+    """What a notebook keeps of a view: text, HTML, and the widget's id if there is one."""
+    shown = {"text/plain": text, "text/html": markup}
+    if widget is not None:
+        shown |= {k: v for k, v in widget._repr_mimebundle_().items() if k not in shown}
+    return shown
