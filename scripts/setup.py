@@ -1,7 +1,7 @@
 """Makes `.venv` and installs everything into it; says what it does while it does it.
 
-Standard library only: it runs before anything is installed. `make lab` and `make test` call it; when
-nothing has changed since the last time it returns at once.
+Standard library only: it runs before anything is installed. `make lab` and `make test` call it; it
+returns at once when nothing has changed since the last time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Then run the same command again."""
 
 
 def main() -> None:
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036 - which Python runs this is not known yet
         sys.exit(f"Python 3.10 or newer is needed; this is {sys.version.split()[0]}.")
     if STAMP.exists() and STAMP.read_text() == fingerprint():
         return
@@ -78,7 +78,7 @@ def has_compiler() -> bool:
     names = ["c++", "g++", "clang++", "cl"]
     if os.environ.get("CXX") or any(map(shutil.which, names)):
         return True
-    studio = Path(os.environ.get("ProgramFiles(x86)", "")) / "Microsoft Visual Studio"
+    studio = Path(os.environ.get("PROGRAMFILES(X86)", "")) / "Microsoft Visual Studio"
     return os.name == "nt" and (studio / "Installer" / "vswhere.exe").exists()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,38 +36,43 @@ Constraints = grammar.Constraint | Sequence[grammar.Constraint | None] | None
 
 def system_prompt(toolbox: Toolbox) -> str:
     """The course's system prompt: the tools' schemas and how to call one."""
-    call = '{"%s": {"name": "<tool_name>", "arguments": {...}}}' % CALL_KEY
+    call = f'{{"{CALL_KEY}": {{"name": "<tool_name>", "arguments": {{...}}}}}}'
     tools = json.dumps(toolbox.schemas(), ensure_ascii=False)
     return SYSTEM.replace("{call}", call).replace("{tools}", tools)
 
 
-def run_agent(llm: Model, toolbox: Toolbox, query: str, **options: Any) -> Run:
-    """Runs the loop to its end; takes `iter_agent`'s options.
+def run_agent(
+    llm: Model,
+    toolbox: Toolbox,
+    query: str,
+    *,
+    on_step: Callable[[Step], None] | None = None,
+    **options: Any,
+) -> Run:
+    """Runs the loop to its end; takes `iter_agent`'s options. `on_step` is given each step.
 
     An interrupt ends the run as `interrupted`, with its steps so far.
     """
-    run = start_run(llm, toolbox, query, options.pop("path", None))
-    for _ in _loop(run, llm, toolbox, **options):
-        pass
+    run = _start(llm, toolbox, query, options.pop("path", None))
+    for step in _loop(run, llm, toolbox, **options):
+        if on_step is not None:
+            on_step(step)
     return run
 
 
 def iter_agent(llm: Model, toolbox: Toolbox, query: str, **options: Any) -> Iterator[Step]:
     """Yields each step of the loop as it ends.
 
-    Options: `max_steps`; `system`, the system prompt (default: `system_prompt(toolbox)`);
-    `constraint`, for every step, or a list with one for each step, None and the steps behind its
-    end being free; `temperature` and `max_tokens` of each completion; `path`, a file that gets
-    each step as it ends.
+    Options: `max_steps` (default 10); `system`, the system prompt (by default
+    `system_prompt(toolbox)`); `constraint`, for every step, or a list with one for each step, None
+    and the steps behind its end being free; `temperature` and `max_tokens` of each completion;
+    `path`, a file that gets each step as it ends.
     """
-    run = start_run(llm, toolbox, query, options.pop("path", None))
+    run = _start(llm, toolbox, query, options.pop("path", None))
     return _loop(run, llm, toolbox, **options)
 
 
-def start_run(
-    llm: Model, toolbox: Toolbox, query: str, path: str | os.PathLike[str] | None = None
-) -> Run:
-    """A run that has no steps yet."""
+def _start(llm: Model, toolbox: Toolbox, query: str, path: str | os.PathLike[str] | None) -> Run:
     name, kind = getattr(llm, "name", type(llm).__name__), getattr(llm, "kind", "live")
     run = Run(query, name, kind, llm.n_ctx(), toolbox.schemas(), path=Path(path) if path else None)
     run.begin()

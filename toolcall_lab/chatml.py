@@ -103,7 +103,9 @@ class Prompt:
         ordinary text that anybody can write.
         """
         if len(llm.tokenize(IM_START.encode(), add_bos=False, special=True)) != 1:
-            raise ModelError(f"This model doesn't speak ChatML: {IM_START} is not one of its tokens.")
+            raise ModelError(
+                f"This model doesn't speak ChatML: {IM_START} is not one of its tokens."
+            )
         return [_tokenize(llm, span, first=i == 0) for i, span in enumerate(self._spans)]
 
     def snapshot(self) -> Prompt:
@@ -137,10 +139,17 @@ def _tokenize(llm: Tokenizer, span: Span, first: bool) -> list[int]:
     if span.author == "structure":
         # With add_bos, llama.cpp adds a BOS token to the first span if the model wants one.
         return llm.tokenize(span.text.encode(), add_bos=first, special=True)
-    # special=True shows control tokens: a model that wrote one may not keep it in its turn.
-    if span.tokens and llm.detokenize(list(span.tokens), special=True) == span.text.encode():
+    if span.tokens and _are_text(llm, list(span.tokens), span.text):
         return list(span.tokens)
     return content_tokens(llm, span.text)
+
+
+def _are_text(llm: Tokenizer, tokens: list[int], text: str) -> bool:
+    """Whether these ids are this model's and hold no control token, which would fake a turn."""
+    try:
+        return llm.detokenize(tokens, special=True) == text.encode()
+    except ModelError:  # an id that this vocabulary doesn't have
+        return False
 
 
 _TAG = re.compile(r"[<\[][^<>\[\]\s]+[>\]]")

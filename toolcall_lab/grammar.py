@@ -8,6 +8,7 @@ are *forced*: nothing is chosen, and they are read in one go with the next evalu
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -174,7 +175,9 @@ def _matcher(llm: LocalModel, constraint: Constraint) -> Any:
     from llguidance.llamacpp import lltokenizer_from_vocab
 
     if llm not in _tokenizers:
-        _tokenizers[llm] = lltokenizer_from_vocab(llm._model.vocab)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a function that it calls
+            _tokenizers[llm] = lltokenizer_from_vocab(llm._model.vocab)
     matcher = LLMatcher(_tokenizers[llm], constraint.grammar)
     if matcher.is_error():
         raise ConstraintError(f"The constraint failed: {matcher.get_error()}")

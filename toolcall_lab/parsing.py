@@ -99,7 +99,7 @@ def _before_fence(prose: str) -> str:
 
 
 def _first_marker(text: str, position: int) -> int:
-    """Where the first ChatML marker stands, or the end: behind it the model plays the other side."""
+    """Where the first ChatML marker stands, or the end; behind it the model plays the user."""
     return min((i for m in STOP if (i := text.find(m, position)) >= 0), default=len(text))
 
 
@@ -116,7 +116,9 @@ def _after_thinking(text: str, finish_reason: str | None) -> int:
 
 def _starts(text: str, position: int) -> list[tuple[int, int]]:
     """Each place where a call begins, in order: (start of the call, start of its JSON object)."""
-    tags = [(at, _skip_blanks(text, at + len(OPEN_TAG))) for at in _find_all(text, OPEN_TAG, position)]
+    tags = [
+        (at, _skip_blanks(text, at + len(OPEN_TAG))) for at in _find_all(text, OPEN_TAG, position)
+    ]
     tagged = [(at, body) for at, body in tags if text[body : body + 1] in ("{", "")]
     keys = (_back_over_blanks(text, at) for at in _find_all(text, f'"{CALL_KEY}"', position))
     return sorted([*tagged, *((at, at) for at in keys if text[at : at + 1] == "{")])
@@ -149,7 +151,8 @@ def _read_json(text: str, body: int, finish_reason: str | None) -> tuple[Any, in
     except (ValueError, RecursionError) as error:
         if finish_reason == "length":
             raise _Problem(
-                "truncated", "The call was cut at max_tokens; a cut call is never completed by guess."
+                "truncated",
+                "The call was cut at max_tokens; a cut call is never completed by guess.",
             ) from None
         reason = getattr(error, "msg", None) or str(error) or "nested too deep"
         raise _Problem("invalid_json", f"The call is not valid JSON: {reason}.") from None

@@ -125,7 +125,7 @@ class Run:
 
         Raises `ToolcallLabError` if the file isn't a run, naming the line.
         """
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
         run: Run | None = None
         for number, line in enumerate(lines, 1):
             try:
@@ -133,9 +133,10 @@ class Run:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 if run is not None and number == len(lines):
                     break  # the machine stopped in the middle of writing it
-                raise ToolcallLabError(f"{path}, line {number}: not a saved run ({error}).") from None
-        if run is None:
-            raise ToolcallLabError(f"{path} is empty: not a saved run.")
+                raise ToolcallLabError(
+                    f"{path}, line {number}: not a saved run ({error})."
+                ) from None
+        assert run is not None  # a file has a first line, and that one was read
         run.ending = run.ending or "interrupted"
         return run
 

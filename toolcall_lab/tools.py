@@ -18,11 +18,13 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, overload
 
 from .errors import ToolError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+MAX_ERRORS = 3  # of one call; a model does not need more to do better
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -70,7 +72,9 @@ class Tool:
         try:
             Draft202012Validator.check_schema(self.parameters)
         except SchemaError as error:
-            raise ToolError(f"{self.name}: its parameters are no JSON Schema: {error.message}") from None
+            raise ToolError(
+                f"{self.name}: its parameters are no JSON Schema: {error.message}"
+            ) from None
         if self.parameters.get("type") != "object":
             raise ToolError(f'{self.name}: its parameters must be of {{"type": "object"}}.')
 
@@ -94,14 +98,10 @@ class Tool:
     def problem(self, arguments: Any) -> str | None:
         """What is wrong with these arguments, in one sentence for the model; None if nothing."""
         from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import best_match
 
-        error = best_match(Draft202012Validator(self.closed_parameters).iter_errors(arguments))
-        if error is None:
-            return None
-        where = "".join(f"[{part!r}]" for part in error.absolute_path)
-        message = error.message if len(error.message) <= 300 else error.message[:300] + "…"
-        return f"Invalid arguments for {self.name}{where}: {message}."
+        errors = Draft202012Validator(self.closed_parameters).iter_errors(arguments)
+        found = [_explain(error) for error in islice(errors, MAX_ERRORS)]
+        return f"Invalid arguments for {self.name}: {'; '.join(found)}." if found else None
 
 
 class Toolbox(Mapping[str, Tool]):
@@ -115,7 +115,7 @@ class Toolbox(Mapping[str, Tool]):
     >>> box.execute(ToolCall("add", {"a": 2, "b": 3})).text
     '5'
     >>> box.execute(ToolCall("add", {"a": 2, "b": "three"})).text
-    "Invalid arguments for add['b']: 'three' is not of type 'integer'."
+    "Invalid arguments for add: b: 'three' is not of type 'integer'."
     >>> box.execute(ToolCall("ad", {})).text
     "There is no tool named 'ad'. Did you mean 'add'? The tools are: add."
     """
@@ -173,6 +173,13 @@ class Toolbox(Mapping[str, Tool]):
             return f"{call.name} failed: {type(failure).__name__}: {reason}", True
 
 
+def _explain(error: Any) -> str:
+    """A jsonschema error, with the place it is about."""
+    where = ".".join(map(str, error.absolute_path))
+    message = error.message if len(error.message) <= 200 else f"{error.message[:200]}…"
+    return f"{where}: {message}" if where else message
+
+
 def as_text(value: Any) -> str:
     """What a tool returned, as the model reads it: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -215,10 +222,8 @@ def tool(
     return _make_tool(function, name, description)
 
 
-def _make_tool(
-    function: Callable[..., Any], name: str | None, description: str | None
-) -> Tool:
-    label = name or getattr(function, "__name__", "?")
+def _make_tool(function: Callable[..., Any], name: str | None, description: str | None) -> Tool:
+    label = str(name or getattr(function, "__name__", "?"))
     if not callable(function) or inspect.iscoroutinefunction(function):
         raise ToolError(f"{label}: a tool is a plain function (not async).")
     description = description or (inspect.getdoc(function) or "").split("\n\n")[0]

@@ -76,5 +76,3 @@ def load_model(
     check_options(options)
     check_file(found)
     return LocalModel(found, n_threads=n_threads, **options)
-
-

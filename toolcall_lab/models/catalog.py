@@ -13,7 +13,7 @@ from ..errors import ModelError
 
 @dataclass(frozen=True)
 class KnownModel:
-    """One GGUF file. `size` is in bytes; `calls_tools`: asks for tools without being constrained."""
+    """One GGUF file of `size` bytes. `calls_tools`: it asks for tools by itself, unconstrained."""
 
     key: str
     name: str

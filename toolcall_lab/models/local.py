@@ -12,7 +12,7 @@ import inspect
 import logging
 import re
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 
     def __init__(self, path: Path, *, n_threads: int | None = None, **options: Any) -> None:
         threads = n_threads or loky.cpu_count(only_physical_cores=True)
+        self.n_tokens: int = 0
         self.tokens_evaluated = 0  # tokens that went through the network since loading
         self.evaluations = 0  # calls of the network since loading
         self._busy = threading.RLock()
@@ -79,9 +80,9 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     def create_completion(self, prompt: Any, **options: Any) -> Any:
         """See the class; `llm(…)` is this."""
         stop = options.get("stop") or []
-        stops = {self._control_token(s) for s in ([stop] if isinstance(stop, str) else stop)}
+        stops = map(self._control_token, [stop] if isinstance(stop, str) else stop)
         with self._claimed():
-            self._last = _Generation(stop_ids=stops - {None})
+            self._last = _Generation(stop_ids=(token for token in stops if token is not None))
             answer = _one_sentence(super().create_completion, prompt, **options)
             if options.get("stream"):
                 return self._annotated_stream(answer)
@@ -126,7 +127,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
                 self.n_tokens = keep
                 self.eval(ids[keep:])
             pointer = self._ctx.get_logits_ith(-1)
-            return np.ctypeslib.as_array(pointer, shape=(self.n_vocab(),)).copy()
+            return np.array(np.ctypeslib.as_array(pointer, shape=(self.n_vocab(),)))
 
     def detokenize(
         self, tokens: Sequence[int], prev_tokens: list[int] | None = None, special: bool = False
@@ -157,7 +158,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         ids = self.tokenize(text.encode("utf-8", "replace"), add_bos=False, special=True)
         if len(ids) != 1:
             return None
-        attributes = llama_cpp.llama_token_get_attr(self._model.vocab, ids[0])
+        attributes = llama_cpp.llama_vocab_get_attr(self._model.vocab, ids[0])
         return ids[0] if attributes & llama_cpp.LLAMA_TOKEN_ATTR_CONTROL else None
 
     def _piece(self, token: int, special: bool) -> bytes:
@@ -193,14 +194,15 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         ids = [t for t in self._last.tokens if not llama_cpp.llama_vocab_is_eog(self._vocab(), t)]
         if self.detokenize(ids).decode("utf-8", "ignore") == text:
             return ids
-        wanted, kept = text.encode(), []
+        wanted = text.encode()
+        kept: list[int] = []
         for token in ids:
             piece = self._piece(token, False)
             if not wanted.startswith(piece):  # the cut is inside this token
-                return kept + self.tokenize(wanted, add_bos=False) if wanted else kept
+                break
             kept.append(token)
             wanted = wanted[len(piece) :]
-        return kept
+        return kept + (self.tokenize(wanted, add_bos=False) if wanted else [])
 
     def _vocab(self) -> Any:
         return self._model.vocab
@@ -220,8 +222,8 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 class _Generation:
     """What `generate` notes down for the completion around it."""
 
-    def __init__(self, stop_ids: set[Any] = frozenset()) -> None:  # type: ignore[assignment]
-        self.stop_ids = stop_ids
+    def __init__(self, stop_ids: Iterable[int] = ()) -> None:
+        self.stop_ids = set(stop_ids)
         self.tokens: list[int] = []
         self.prompt_evaluated = 0
 
@@ -289,5 +291,7 @@ def _one_sentence(call: Any, prompt: Any, **options: Any) -> Any:
     try:
         return call(prompt=prompt, **options)
     except ValueError as error:
-        todo = " Shorten it, or load the model with a larger n_ctx." if "window" in str(error) else ""
+        todo = (
+            " Shorten it, or load the model with a larger n_ctx." if "window" in str(error) else ""
+        )
         raise ModelError(f"{error}.{todo}") from None

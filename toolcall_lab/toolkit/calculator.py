@@ -10,7 +10,9 @@ from typing import Annotated
 from ..tools import Tool, tool
 
 SECONDS, MEMORY = 1.0, 64 * 2**20
-_SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "\u00a0": " ", "\u202f": " "})
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "\u00a0": " ", "\u202f": " "}
+)
 _PRELUDE = "from math import pi, e, sqrt, floor, ceil, log, log10, exp, sin, cos, tan, factorial\n"
 
 Expression = Annotated[str, "For example 12 * (3 + 4)"]
@@ -55,6 +57,8 @@ def _check(source: str) -> None:
     try:
         tree = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError("that is not an arithmetic expression; write one like 12 * (3 + 4)") from None
+        raise ValueError(
+            "that is not an arithmetic expression; write one like 12 * (3 + 4)"
+        ) from None
     if any(isinstance(node, ast.BitXor) for node in ast.walk(tree)):
         raise ValueError("^ is no power in Python; write ** for powers")

@@ -44,7 +44,9 @@ def _look_up(city: str) -> str:
     table = _table()
     row = table.get(_plain(city)) or table.get(_plain(city.split(",")[0]))
     if row is None:
-        raise LookupError(f"no weather for {city!r}; the table has {len(table)} names, such as Paris")
+        raise LookupError(
+            f"no weather for {city!r}; the table has {len(table)} names, such as Paris"
+        )
     return _sentence(row["city"], row["celsius"], row["sky"], row["humidity"])
 
 

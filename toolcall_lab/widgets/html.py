@@ -55,13 +55,16 @@ def esc(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, blanks: bool = True) -> str:
     """Text with a mark for each character that can't be seen or that turns its neighbours round.
+
+    Without `blanks`, newlines and tabs stay as they are.
 
     >>> visible("a\\nb\\u202e")
     'a⏎\\nb⟨U+202E⟩'
     """
-    return "".join(_NAMED.get(char) or _mark(char) for char in text)
+    named = _NAMED if blanks else {"\n": "\n", "\t": "\t"}
+    return "".join(named.get(char) or _mark(char) for char in text)
 
 
 def one_line(text: str, width: int) -> str:
@@ -105,3 +108,12 @@ def bundle(text: str, markup: str, widget: Any = None) -> dict[str, Any]:
     if widget is not None:
         shown |= {k: v for k, v in widget._repr_mimebundle_().items() if k not in shown}
     return shown
+
+
+def close_tree(widget: Any) -> None:
+    """Closes a widget with all it is made of; ipywidgets leaves layouts and styles open."""
+    for child in getattr(widget, "children", ()):
+        close_tree(child)
+    for part in (getattr(widget, "layout", None), getattr(widget, "style", None), widget):
+        if part is not None:
+            part.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..chatml import Prompt, Span
 from ..errors import ToolcallLabError
 from ..run import Run, piece_texts
-from .html import CODE, LOOKS, STYLE, bundle, chip, esc, one_line, static, visible
+from .html import CODE, LOOKS, STYLE, bundle, chip, close_tree, esc, one_line, static, visible
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -58,6 +58,7 @@ class PromptView:
             raise ToolcallLabError(f"There is no step {step}; the run has {len(self.pages)}.")
         self.show = show
         self.step = step or len(self.pages)
+        self._boxes: list[Any] = []
 
     def to_text(self) -> str:
         """The view as plain text."""
@@ -68,8 +69,15 @@ class PromptView:
         return page_html(self.pages[self.step - 1], self.show)
 
     def widget(self) -> Any:
-        """The view with its controls, as an ipywidgets box; close it with `.close()`."""
-        return _controls(self)
+        """The view with its controls, as an ipywidgets box."""
+        box = _controls(self)
+        self._boxes.append(box)
+        return box
+
+    def close(self) -> None:
+        """Frees the controls in the browser and here."""
+        while self._boxes:
+            close_tree(self._boxes.pop())
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -84,7 +92,7 @@ def page_text(page: Page, show: str) -> str:
     The lines of what came last begin with `+`.
     """
     if show == "raw":
-        return "".join(span.text for span in page.spans)
+        return _raw(page)
     lines = [_summary(page)]
     for number, (span, ids) in enumerate(zip(page.spans, page.ids, strict=True)):
         new = "+" if number >= page.new else " "
@@ -98,8 +106,7 @@ def page_html(page: Page, show: str) -> str:
     """A table: author, tokens, text; a row a turn, special tokens as chips."""
     head = f"{STYLE}{_gauge(page)}<p><b>{esc(_summary(page))}</b></p>"
     if show == "raw":
-        text = esc("".join(span.text for span in page.spans))
-        body = f'<pre style="white-space:pre-wrap;{CODE}">{text}</pre>'
+        body = f'<pre style="white-space:pre-wrap;{CODE}">{esc(_raw(page))}</pre>'
     else:
         rows = [_row(page, show, turn) for turn in sorted({span.turn for span in page.spans})]
         left = 'style="text-align:left;"'
@@ -110,6 +117,10 @@ def page_html(page: Page, show: str) -> str:
             f"<tbody>{''.join(rows)}</tbody></table>"
         )
     return f'<div class="tcl-view">{head}{body}</div>'
+
+
+def _raw(page: Page) -> str:
+    return visible("".join(span.text for span in page.spans), blanks=False)
 
 
 def _row(page: Page, show: str, turn: int) -> str:
@@ -148,12 +159,12 @@ def _tokens_html(page: Page, number: int) -> str:
     ids = page.ids[number]
     box = "border:1px solid #767676;border-radius:2px;margin:1px;display:inline-block;"
     special = page.spans[number].author == "structure"
-    boxes = [
-        chip(page.pieces[i])
-        if special and page.pieces[i].startswith("<|")
-        else f'<span title="token {i}" style="{box}white-space:pre;">{esc(visible(page.pieces[i]))}</span>'
-        for i in ids[:MAX_TOKENS_SHOWN]
-    ]
+    boxes = []
+    for token in ids[:MAX_TOKENS_SHOWN]:
+        piece = page.pieces[token]
+        style = f'title="token {token}" style="{box}white-space:pre;"'
+        plain = f"<span {style}>{esc(visible(piece))}</span>"
+        boxes.append(chip(piece) if special and piece.startswith("<|") else plain)
     return " ".join(boxes) + esc(_more(ids)) + " "
 
 

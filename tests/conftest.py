@@ -1,0 +1,33 @@
+"""The embedded model, loaded once, and a tiny model with Qwen-like tokens, made on the fly."""
+
+import pytest
+
+from tests.tiny import write_tiny_gguf
+from toolcall_lab import load_model
+from toolcall_lab.toolkit import default_toolbox
+
+
+@pytest.fixture(scope="session")
+def llm():
+    with_default_path = load_model()
+    yield with_default_path
+    with_default_path.close()
+
+
+@pytest.fixture(scope="session")
+def tiny_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
+    write_tiny_gguf(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_path):
+    model = load_model(tiny_path, n_ctx=512)
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def box():
+    return default_toolbox()

@@ -1,0 +1,95 @@
+import json
+from typing import Literal
+
+import pytest
+
+from toolcall_lab import Prompt, Toolbox, grammar, read_tool_calls, tool
+from toolcall_lab.agent import system_prompt
+from toolcall_lab.errors import ConstraintError, ModelError
+from toolcall_lab.tools import Tool
+
+
+@tool
+def book(
+    city: str,
+    nights: int,
+    room: Literal["single", 'the "big" one\\'],
+    extras: list[str] | None = None,
+) -> str:
+    """Books a hotel room."""
+    return city
+
+
+@tool
+def wait() -> str:
+    """Waits for a minute."""
+    return "done"
+
+
+def chat(box, question):
+    prompt = Prompt()
+    prompt.add("system", system_prompt(box))
+    prompt.add("user", question)
+    prompt.open()
+    return prompt
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize(
+    "question", ["Two nights in Lyon, the big room.", "Hello!", "Réserve une chambre à Nîmes."]
+)
+def test_every_completion_is_a_call_that_the_toolbox_takes(llm, question, temperature):
+    box = Toolbox([book, wait])
+    made = grammar.generate(
+        llm,
+        chat(box, question),
+        grammar.tool_call(box),
+        max_tokens=800,
+        temperature=temperature,
+        seed=3,
+    )
+    assert made.finish_reason == "stop"
+    reading = read_tool_calls(made.text, box)
+    assert reading.problem is None
+    assert len(reading.calls) == 1
+    assert llm.detokenize(made.tokens).decode() == made.text
+    assert made.text == json.dumps(json.loads(made.text), ensure_ascii=False)
+
+
+def test_forced_tokens_are_read_in_batches(llm, box):
+    prompt = chat(box, "What is the weather in Tokyo?")
+    llm.reset()
+    before = (llm.tokens_evaluated, llm.evaluations)
+    made = grammar.generate(llm, prompt, grammar.tool_call(box))
+    assert read_tool_calls(made.text, box).calls[0].arguments == {"city": "Tokyo"}
+    assert made.forced > len(made.tokens) / 2
+    assert made.evaluations < len(made.tokens) / 2
+    assert made.prompt_tokens == made.prompt_evaluated == prompt.count(llm)
+    # Each token once, the last ones not at all: nothing is chosen behind them.
+    assert llm.tokens_evaluated - before[0] <= made.prompt_tokens + len(made.tokens)
+    assert llm.evaluations - before[1] == made.evaluations + 1
+
+
+def test_a_prompt_that_was_read_before_is_not_read_again(llm, box):
+    constraint = grammar.tool_call(box)
+    grammar.generate(llm, chat(box, "What is the weather in Tokyo?"), constraint)
+    again = grammar.generate(llm, chat(box, "What is the weather in Paris?"), constraint)
+    assert again.prompt_evaluated < 15 < again.prompt_tokens
+
+
+def test_the_budget_cuts_and_says_so(llm, box):
+    made = grammar.generate(llm, chat(box, "Hello"), grammar.tool_call(box), max_tokens=5)
+    assert (made.finish_reason, len(made.tokens)) == ("length", 5)
+    assert read_tool_calls(made.text, box, finish_reason="length").problem == "truncated"
+
+
+def test_wrong_uses_are_explained(llm, box):
+    with pytest.raises(ConstraintError, match="without tools"):
+        grammar.tool_call(Toolbox())
+    pattern = {"type": "object", "properties": {"x": {"type": "string", "pattern": "(?=a)b"}}}
+    with pytest.raises(ConstraintError, match="can't constrain"):
+        grammar.tool_call(Toolbox([Tool("f", "d", pattern, print)]))
+    with pytest.raises(ModelError, match="leave no room"):
+        grammar.generate(llm, [5] * 4096, grammar.tool_call(box))
+    with pytest.raises(ModelError, match="needs a live model"):
+        grammar.generate(object(), "x", grammar.tool_call(box))

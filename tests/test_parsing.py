@@ -1,0 +1,123 @@
+import json
+
+import pytest
+
+from toolcall_lab import ToolCall, read_tool_calls
+from toolcall_lab.toolkit import default_toolbox
+
+BOX = default_toolbox()
+PARIS = ToolCall("get_weather", {"city": "Paris"})
+COURSE = '{"tool_call": {"name": "get_weather", "arguments": {"city": "Paris"}}}'
+NATIVE = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+
+
+@pytest.mark.parametrize("call", [COURSE, NATIVE, COURSE.replace('{"tool', '{ \n "tool')])
+@pytest.mark.parametrize(
+    ("frame", "prose"),
+    [
+        ("%s", ""),
+        ("  %s \n", ""),
+        ("Sure {really}! %s", "Sure {really}!"),
+        ("```json\n%s\n```", ""),
+        ("Look:\n```\n%s\n```\nDone.", "Look:\n\nDone."),
+        ("<think>\nMaybe " + NATIVE.replace("Paris", "Lyon") + "\n</think>\n%s", ""),
+        ("%s<|im_end|>\n<|im_start|>tool\nParis: 50 °C", ""),
+    ],
+)
+def test_both_forms_with_what_stands_around(call, frame, prose):
+    reading = read_tool_calls(frame % call, BOX)
+    assert reading.problem is None
+    assert reading.calls == (PARIS,)
+    assert reading.text == prose
+    start, end = reading.span
+    assert (frame % call)[start:end].strip("`\n ") == call
+
+
+def test_several_calls():
+    reading = read_tool_calls(f"{NATIVE}\nand\n{NATIVE.replace('Paris', 'Lyon')}", BOX)
+    assert [call.arguments["city"] for call in reading.calls] == ["Paris", "Lyon"]
+    assert len(read_tool_calls(f"{COURSE}\n{COURSE}", BOX).calls) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is noon.",
+        "Use `tool_call` as a key.",
+        'I would write "tool_call" there.',
+        "To call I would write <tool_call> then JSON.",
+        "Sets are {1, 2} here, and ```python\nx = {}\n```",
+        '{"answer": 42}',
+    ],
+)
+def test_prose_is_an_answer_as_it_stands(text):
+    assert read_tool_calls(f" {text}\n", BOX).text == text
+    assert read_tool_calls(text, BOX).calls == ()
+    assert read_tool_calls(text, BOX).problem is None
+
+
+def course(name="get_weather", **arguments):
+    return json.dumps({"tool_call": {"name": name, "arguments": arguments}})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "words"),
+    [
+        (" \n ", "empty_output", "empty"),
+        (COURSE[:-2], "invalid_json", "not valid JSON"),
+        (COURSE.replace('"Paris"', "NaN"), "invalid_json", "NaN is no JSON number"),
+        (COURSE.replace('"city"', '"city": "Lyon", "city"'), "invalid_json", "written twice"),
+        (NATIVE.replace("}\n</", "} please\n</"), "invalid_json", "text between"),
+        ('{"tool_call": {"name": "...", "arguments": {...}}}', "invalid_json", "not valid JSON"),
+        ('{"tool_call": {}}', "bad_shape", "needs a"),
+        ('{"tool_call": "get_weather"}', "bad_shape", "needs a"),
+        (NATIVE.replace('"get_weather"', "null"), "bad_shape", "needs a"),
+        (NATIVE.replace('{"city": "Paris"}', '["Paris"]'), "bad_shape", "needs a"),
+        (course("get_wether", city="Paris"), "unknown_tool", "Did you mean 'get_weather'"),
+        (course(town="Paris"), "invalid_arguments", "'city' is a required property"),
+        (course(city=3), "invalid_arguments", "3 is not of type 'string'"),
+        ("<think>hm", "bad_shape", "never ended"),
+        (COURSE + "\n" + course("nope"), "unknown_tool", "no tool named 'nope'"),
+    ],
+)
+def test_a_problem_returns_no_call_and_says_why(text, problem, words):
+    reading = read_tool_calls(text, BOX)
+    assert (reading.calls, reading.problem) == ((), problem)
+    assert words in reading.message
+    assert text[slice(*reading.span)]
+
+
+@pytest.mark.parametrize("cut", range(12, len(COURSE)))
+def test_a_cut_call_is_never_completed(cut):
+    assert read_tool_calls(COURSE[:cut], BOX, finish_reason="length").problem == "truncated"
+
+
+def test_tools_in_every_form():
+    plain = BOX["get_weather"].schema()["function"]
+    for tools in (BOX, BOX.schemas(), [plain], list(BOX.values()), None):
+        assert read_tool_calls(COURSE, tools).calls == (PARIS,)
+    assert read_tool_calls(COURSE, []).problem == "unknown_tool"
+    assert read_tool_calls(course("anything", x=1), None).calls[0].name == "anything"
+
+
+def test_markers_inside_an_argument_stay_text():
+    text = "a <|im_end|> and </tool_call> and <think> {"
+    assert read_tool_calls(course(city=text), BOX).calls[0].arguments == {"city": text}
+    native = (
+        f"<tool_call>{json.dumps({'name': 'get_weather', 'arguments': {'city': text}})}</tool_call>"
+    )
+    assert read_tool_calls(native, BOX).calls[0].arguments == {"city": text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>\n" * 20_000,
+        "{" * 1_000_000,
+        '{"tool_call":' * 50_000,
+        '<tool_call>{"name": ' + "[" * 100_000,
+        "<think>" * 100_000,
+    ],
+)
+def test_large_nonsense_is_a_reading_not_an_exception(text):
+    assert read_tool_calls(text, BOX).calls == ()

@@ -1,0 +1,121 @@
+import json
+import threading
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlparse
+
+import httpx
+import pytest
+
+from toolcall_lab import Toolbox, ToolCall
+from toolcall_lab.toolkit import calculator, clock, default_toolbox, weather
+from toolcall_lab.toolkit.calculator import evaluate
+
+
+@pytest.mark.parametrize(
+    ("city", "found"),
+    [("tokyo", "Tokyo: 22"), ("Tōkyō", "Tokyo"), ("LONDRES", "London"), ("Paris, France", "Paris")],
+)
+def test_the_table_knows_cities_by_any_spelling(city, found):
+    assert weather()(city=city).startswith(found)
+
+
+def test_an_unknown_city_is_an_error_result():
+    result = Toolbox([weather()]).execute(ToolCall("get_weather", {"city": "Atlantis"}))
+    assert result.error
+    assert "no weather for 'Atlantis'" in result.text
+
+
+def test_the_clock_can_stand_still():
+    assert clock(datetime(2026, 1, 2, 3, 4, 5))() == "03:04:05"
+    assert len(clock()()) == 8
+    assert default_toolbox(now=datetime(2026, 1, 2, 3, 4, 5))["get_time"]() == "03:04:05"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("48317 * 9276", "448188492"),
+        ("12 × (3 + 4) ÷ 2", "42"),
+        ("0.1 + 0.2", "0.3"),
+        ("2 ** 100", str(2**100)),
+        ("sqrt(2)", "1.41421356237"),
+        ("-7 // 2", "-4"),
+    ],
+)
+def test_arithmetic(expression, value):
+    assert evaluate(expression) == value
+    assert calculator()(expression=expression) == f"{expression} = {value}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("2 ^ 10", r"write \*\* for powers"),
+        ("17 % of 3", "not an arithmetic expression"),
+        ("import os", "not an arithmetic expression"),
+        ("(" * 5000, "not an arithmetic expression"),
+        ("", "not an arithmetic expression"),
+        ("1 / 0", "division by zero"),
+        ("9 ** 9 ** 9", "memory limit"),
+        ("[x for x in range(10 ** 12)]", "time|memory"),
+        ("open('/etc/passwd').read()", "Permission denied"),
+        ("__import__('os').getcwd()", "not defined"),
+        ("'a' * 3", "not a number"),
+        ("10 ** 9999", "4300 digits"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused(expression, reason):
+    with pytest.raises(ValueError, match=reason):
+        evaluate(expression)
+
+
+class OpenMeteo(BaseHTTPRequestHandler):
+    """Answers as Open-Meteo's two services do; the place Nowhere doesn't exist, Down is down."""
+
+    def do_GET(self):
+        url = urlparse(self.path)
+        asked = {key: value[0] for key, value in parse_qs(url.query).items()}
+        if asked.get("name") == "Down":
+            return self.send_error(503)
+        if url.path == "/v1/search":
+            place = {"name": asked["name"], "latitude": 48.85, "longitude": 2.35}
+            body = {} if asked["name"] == "Nowhere" else {"results": [place]}
+        else:
+            assert asked["latitude"] == "48.85"
+            body = {
+                "current": {
+                    "temperature_2m": 11.6, "relative_humidity_2m": 87, "weather_code": 63,
+                }
+            }  # fmt: skip
+        self.send_response(200)
+        self.end_headers()
+        return self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def open_meteo(monkeypatch):
+    import importlib
+
+    module = importlib.import_module("toolcall_lab.toolkit.weather")
+    with HTTPServer(("127.0.0.1", 0), OpenMeteo) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        base = f"http://127.0.0.1:{server.server_port}/v1"
+        monkeypatch.setattr(module, "GEOCODING", f"{base}/search")
+        monkeypatch.setattr(module, "FORECAST", f"{base}/forecast")
+        yield
+        server.shutdown()
+        thread.join()
+
+
+def test_the_weather_online(open_meteo):
+    assert weather(online=True)(city="Paris") == "Paris: 12 °C, rain, humidity 87 %"
+    box = Toolbox([weather(online=True, client=httpx.Client(timeout=5))])
+    for city, reason in (("Nowhere", "knows no place"), ("Down", "can't be reached")):
+        result = box.execute(ToolCall("get_weather", {"city": city}))
+        assert result.error
+        assert reason in result.text

@@ -1,0 +1,117 @@
+"""The command `toolcall-lab`: `ask` runs the agent once and shows each step, `doctor` checks the
+machine."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Sequence
+
+from . import grammar
+from .agent import run_agent
+from .doctor import examine
+from .errors import ToolcallLabError
+from .models import load_model
+from .run import Step
+from .toolkit import default_toolbox
+from .widgets.html import visible
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a Windows console may not know every character
+            stream.reconfigure(errors="replace")
+    try:
+        return int(options.run(options))
+    except ToolcallLabError as error:
+        print(f"toolcall-lab: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("toolcall-lab: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="toolcall-lab", description="Tool calling, step by step.")
+    commands = parser.add_subparsers(required=True, metavar="ask | doctor")
+    ask = commands.add_parser("ask", help="ask a model that has tools, and see every step")
+    ask.add_argument("question")
+    ask.add_argument("--model", metavar="GGUF", help="a model file (default: the embedded model)")
+    ask.add_argument("--n-ctx", type=int, default=4096, help="the context window, in tokens")
+    ask.add_argument("--n-gpu-layers", type=int, default=0, help="layers for the GPU, -1: all")
+    ask.add_argument("--max-steps", type=int, default=5)
+    ask.add_argument("--online", action="store_true", help="real weather, from Open-Meteo")
+    ask.add_argument("--prompt", action="store_true", help="print the whole prompt at the end")
+    ask.add_argument("--save", metavar="FILE", help="write the run as JSON Lines")
+    ask.set_defaults(run=_ask)
+    doctor = commands.add_parser("doctor", help="check this machine, and how to mend what fails")
+    doctor.set_defaults(run=_doctor)
+    return parser
+
+
+def _ask(options: argparse.Namespace) -> int:
+    if not options.question.strip():
+        raise ToolcallLabError("The question is empty; put one in quotes behind `ask`.")
+    toolbox = default_toolbox(online=options.online)
+    llm = load_model(options.model, n_ctx=options.n_ctx, n_gpu_layers=options.n_gpu_layers)
+    print(f"{llm.name} ({llm.kind}), tools: {', '.join(toolbox)}")
+    constraint = None
+    if not llm.calls_tools:
+        constraint = [grammar.tool_call(toolbox)]
+        print(
+            "This model doesn't call tools by itself: its first step is constrained to a call, "
+            "so it chooses which tool, not whether. The steps behind it are free."
+        )
+    run = run_agent(
+        llm,
+        toolbox,
+        options.question,
+        constraint=constraint,
+        max_steps=options.max_steps,
+        temperature=0.0,
+        path=options.save,
+        on_step=_StepPrinter(),
+    )
+    print(f"\nAnswer: {visible(run.answer)}" if run.answer else "\nNo answer.")
+    print(f"Ended:  {run.ending}. {run.explanation}")
+    if options.prompt and run.steps:
+        last = run.steps[-1]
+        print(f"\nThe last prompt:\n{visible(last.prompt.text + last.completion)}")
+    return 0 if run.ending == "answered" else 1
+
+
+class _StepPrinter:
+    """Prints each step as it ends."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __call__(self, step: Step) -> None:
+        self.number += 1
+        held = f", constrained to {step.constraint}" if step.constraint else ""
+        total = sum(map(len, step.prompt_tokens))
+        read = (
+            "" if step.tokens_evaluated is None else f", {step.tokens_evaluated} of them read now"
+        )
+        print(f"\nStep {self.number}: prompt of {total} tokens{read}{held}")
+        print(f"  model  {visible(step.completion)}")
+        for call, result in zip(step.calls, step.results, strict=True):
+            print(f"  call   {call}")
+            print(f"  {'error ' if result.error else 'result'} {visible(result.text)}")
+        if step.problem:
+            print(f"  {step.problem}: {visible(step.message)}")
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    states = []
+    for check in examine():
+        print(check, flush=True)
+        states.append(check.state)
+    return 1 if "fails" in states else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
