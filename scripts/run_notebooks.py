@@ -1,4 +1,4 @@
-"""Runs notebooks from top to bottom and keeps their outputs, in the static mode that GitHub can show.
+"""Runs notebooks from top to bottom and keeps their outputs, as GitHub can show them: static.
 
 `python scripts/run_notebooks.py [notebook …]`; without arguments, all of them.
 """

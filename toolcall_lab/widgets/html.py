@@ -46,7 +46,7 @@ STYLE = (
     + "</style>"
 )
 
-CODE = "font-family:monospace;"
+CODE = "font-family:monospace;line-height:1.5;"
 _NAMED = {"\n": "⏎\n", "\t": "⇥\t", "\r": "␍", "\x7f": "␡"}
 
 

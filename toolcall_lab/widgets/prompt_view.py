@@ -129,7 +129,7 @@ def _row(page: Page, show: str, turn: int) -> str:
     content = sum(len(page.ids[i]) for i in here if page.spans[i].author != "structure")
     markers = sum(len(page.ids[i]) for i in here) - content
     look = LOOKS[author or "structure"]
-    waiting = "" if author else " (open: the model goes on from here)"
+    waiting = "" if author else "<br>(open: the model goes on from here)"
     new = "<br><b>+ new</b>" if here[-1] >= page.new else ""
     cells = _tokens_html if show == "tokens" else _span_html
     body = "".join(cells(page, i) for i in here)
@@ -138,10 +138,10 @@ def _row(page: Page, show: str, turn: int) -> str:
     colors += "border-bottom:3px solid #ffffff;padding:3px 8px;"
     kind = f'class="tcl-{author or "structure"}"'
     return (
-        f'<tr><td {kind} style="{edge}{colors}white-space:nowrap;">{look.sign} '
-        f"{esc(page.spans[here[0]].role)}{new}</td>"
+        f'<tr><td {kind} style="{edge}{colors}max-width:12em;">{look.sign} '
+        f"{esc(page.spans[here[0]].role)}{waiting}{new}</td>"
         f'<td {kind} style="{colors}white-space:nowrap;">{content} + {markers}&nbsp;markers</td>'
-        f'<td {kind} style="{colors}{CODE}white-space:pre-wrap;">{body}{waiting}</td></tr>'
+        f'<td {kind} style="{colors}{CODE}white-space:pre-wrap;">{body}</td></tr>'
     )
 
 
@@ -163,7 +163,7 @@ def _tokens_html(page: Page, number: int) -> str:
     for token in ids[:MAX_TOKENS_SHOWN]:
         piece = page.pieces[token]
         style = f'title="token {token}" style="{box}white-space:pre;"'
-        plain = f"<span {style}>{esc(visible(piece))}</span>"
+        plain = f"<span {style}>{esc(one_line(piece, 100))}</span>"
         boxes.append(chip(piece) if special and piece.startswith("<|") else plain)
     return " ".join(boxes) + esc(_more(ids)) + " "
 
