@@ -108,3 +108,11 @@ def test_every_notebook_keeps_the_rules():
         for unwanted in ('"error"', "widget-view", str(ROOT), str(Path.home()), "/tmp/"):
             assert unwanted not in outputs, (path.name, unwanted)
         assert "widgets" not in notebook["metadata"]
+
+
+def test_the_readmes_code_prints_what_it_says(capsys):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = readme.split("```python\n")[1].split("```")[0]
+    said = readme.split("```text\n")[1].split("```")[0]
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == said

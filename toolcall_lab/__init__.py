@@ -3,6 +3,7 @@
 What a notebook imports. Nothing heavy is loaded before it is used.
 """
 
+from . import grammar
 from .agent import iter_agent, run_agent
 from .chatml import Prompt
 from .errors import ToolcallLabError
@@ -23,6 +24,7 @@ __all__ = [
     "ToolResult",
     "Toolbox",
     "ToolcallLabError",
+    "grammar",
     "iter_agent",
     "load_model",
     "read_tool_calls",
