@@ -115,7 +115,7 @@ def pip(*arguments: str) -> None:
 
 def progress(line: str) -> str:
     """What pip is at, from a line of its output."""
-    if step := re.search(r"\[(\d+)/(\d+)\] Building", line):
+    if step := re.search(r"\[(\d+)/(\d+)\]", line):
         return f"compiling llama.cpp, file {step[1]} of {step[2]}"
     return line.strip()[:70] or "working"
 

@@ -2,6 +2,7 @@
 
 import json
 
+import llama_cpp
 import pytest
 
 from toolcall_lab import Run, Toolbox, ToolcallLabError, grammar, iter_agent, run_agent, tool
@@ -148,7 +149,7 @@ def test_steps_come_as_they_end_and_are_on_disk_at_once(tiny, box, tmp_path):
 
 
 def test_a_saved_run_is_the_run(tiny, box, tmp_path):
-    llm = Saying(tiny, WEATHER % "Tokyo", "é🦙 <|im_end|> \u2028 done")
+    llm = Saying(tiny, WEATHER % "\\ud83d", "é🦙 <|im_end|> \u2028 done")
     run = run_agent(llm, box, "Où ?", path=tmp_path / "live.jsonl")
     run.save(tmp_path / "saved.jsonl")
     for name in ("live.jsonl", "saved.jsonl"):
@@ -170,3 +171,12 @@ def test_a_file_cut_in_its_last_line_loads(tiny, box, tmp_path):
     path.write_text("")
     with pytest.raises(ToolcallLabError, match="line 1: not a saved run"):
         Run.load(path)
+
+
+def test_a_plain_llama_is_a_model_too(tiny_path, box):
+    plain = llama_cpp.Llama(str(tiny_path), n_ctx=4096, n_threads=1, verbose=False)
+    run = run_agent(plain, box, "Hi", max_tokens=5, max_steps=1)
+    assert (run.model, run.kind) == ("Llama", "live")
+    assert run.steps[0].completion_tokens is None
+    assert run.steps[0].tokens_evaluated is None
+    plain.close()

@@ -77,6 +77,8 @@ def course(name="get_weather", **arguments):
         (course(town="Paris"), "invalid_arguments", "'city' is a required property"),
         (course(city=3), "invalid_arguments", "3 is not of type 'string'"),
         ("<think>hm", "bad_shape", "never ended"),
+        ('<tool_call>{"name": ' + "[" * 100_000, "too_deep", "deeper than 64"),
+        (course(city=json.loads("[" * 100 + "]" * 100)), "too_deep", "deeper than 64"),
         (COURSE + "\n" + course("nope"), "unknown_tool", "no tool named 'nope'"),
     ],
 )

@@ -19,6 +19,7 @@ from .tools import Tool, Toolbox, ToolCall
 CALL_KEY = "tool_call"
 OPEN_TAG, CLOSE_TAG = "<tool_call>", "</tool_call>"
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+MAX_DEPTH = 64
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Reading:
     """What a completion says.
 
     `calls` is empty whenever there is a `problem` (`truncated`, `invalid_json`, `bad_shape`,
-    `unknown_tool`, `invalid_arguments`, `empty_output`); `message` explains it, for the learner and
-    for the model. `text` is the prose outside the calls, without thinking; `span` is where in the
-    completion the calls, or the problem, stand: (start, end) in characters.
+    `unknown_tool`, `invalid_arguments`, `empty_output`, `too_deep`); `message` explains it, for the
+    learner and for the model. `text` is the prose outside the calls, without thinking; `span` is
+    where the calls, or the problem, stand: (start, end) in characters.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -147,15 +148,30 @@ def _read_json(text: str, body: int, finish_reason: str | None) -> tuple[Any, in
     """The object at `body` and where it ends. Strict but for raw newlines inside strings."""
     try:
         value, end = _DECODER.raw_decode(text, body)
-        return value, end
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        value, end = None, -1
+    except ValueError as error:
         if finish_reason == "length":
             raise _Problem(
                 "truncated",
                 "The call was cut at max_tokens; a cut call is never completed by guess.",
             ) from None
-        reason = getattr(error, "msg", None) or str(error) or "nested too deep"
+        reason = getattr(error, "msg", None) or str(error)
         raise _Problem("invalid_json", f"The call is not valid JSON: {reason}.") from None
+    if end < 0 or _depth(value) > MAX_DEPTH:
+        raise _Problem("too_deep", f"The call is nested deeper than {MAX_DEPTH} levels.")
+    return value, end
+
+
+def _depth(value: Any) -> int:
+    """How many objects and lists stand inside one another; a loop, since recursion is limited."""
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        depth += 1
+        level = [
+            part for item in level for part in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

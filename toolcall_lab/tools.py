@@ -156,6 +156,7 @@ class Toolbox(Mapping[str, Tool]):
         """Runs the call. Whatever goes wrong, short of an interrupt, is told in the result."""
         started = time.perf_counter()
         text, error = self._attempt(call)
+        text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no text
         return ToolResult(call.id, call.name, text, error, time.perf_counter() - started)
 
     def _attempt(self, call: ToolCall) -> tuple[str, bool]:
