@@ -31,7 +31,7 @@ setup:
 	@$(PYTHON) scripts/setup.py
 
 lab: setup
-	$(PY) -m jupyterlab $(ROOT) $(FIRST) $(ARGS)
+	$(PY) -m jupyterlab $(ROOT) --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(FIRST) $(ARGS)
 
 doctor: setup
 	@$(PY) -m toolcall_lab.cli doctor

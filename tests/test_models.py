@@ -54,6 +54,22 @@ def test_a_stream_ends_with_tokens_and_usage(llm):
     assert chunks[-1]["usage"]["evaluated_tokens"] >= 0
 
 
+def test_an_echoed_prompt_is_not_part_of_the_generated_tokens(llm):
+    choice = llm(CHAT, max_tokens=5, temperature=0, echo=True)["choices"][0]
+    assert choice["text"] == CHAT + llm.detokenize(choice["tokens"]).decode()
+
+
+def test_interleaved_streams_keep_their_own_tokens(llm):
+    ends = []
+    for chunks in zip(
+        llm("One, two,", max_tokens=4, temperature=0, stream=True),
+        llm("A, B,", max_tokens=4, temperature=0, stream=True),
+        strict=True,
+    ):
+        ends = [chunk["choices"][0] for chunk in chunks]
+    assert [len(end["tokens"]) for end in ends] == [4, 4]
+
+
 def test_only_what_is_new_in_a_prompt_is_evaluated(llm):
     llm.reset()
     first = llm(CHAT, max_tokens=8, temperature=0)

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import copy
 import difflib
-import enum
 import inspect
 import json
 import re
 import time
-import types
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, overload
+from typing import Any, overload
 
 from .errors import ToolError
+from .schema import parameters_schema, to_python
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 MAX_ERRORS = 3  # of one call; a model does not need more to do better
-_SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class Toolbox(Mapping[str, Tool]):
             return problem, True
         try:
             # A copy: a tool that changes its arguments must not change what the model wrote.
-            value = called.function(**_to_python(called.function, copy.deepcopy(call.arguments)))
+            value = called.function(**to_python(called.function, copy.deepcopy(call.arguments)))
             return as_text(value), False
         except (Exception, SystemExit) as failure:
             reason = str(failure) or "no reason given"
@@ -230,102 +227,5 @@ def _make_tool(function: Callable[..., Any], name: str | None, description: str 
     description = description or (inspect.getdoc(function) or "").split("\n\n")[0]
     if not description.strip():
         raise ToolError(f"{label} needs a docstring: it is what the model reads of it.")
-    properties, required = {}, []
-    for parameter, annotation in _annotations(function, label).items():
-        schema = _schema(annotation, f"{label}, parameter {parameter!r}")
-        default = inspect.signature(function).parameters[parameter].default
-        if default is inspect.Parameter.empty:
-            required.append(parameter)
-        else:
-            schema["default"] = _json_default(default, f"{label}, parameter {parameter!r}")
-        properties[parameter] = schema
-    parameters = {"type": "object", "properties": properties, "required": required}
+    parameters = parameters_schema(function, label)
     return Tool(label, " ".join(description.split()), parameters, function)
-
-
-def _annotations(function: Callable[..., Any], label: str) -> dict[str, Any]:
-    """Each parameter's annotation, in order."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise ToolError(f"{label}: an annotation can't be resolved ({error}).") from None
-    found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ToolError(f"{label}: {parameter} can't be filled by name; use plain parameters.")
-        if name not in hints:
-            raise ToolError(f"{label}: parameter {name!r} has no type; write {name}: str, say.")
-        found[name] = hints[name]
-    return found
-
-
-def _schema(annotation: Any, where: str) -> dict[str, Any]:
-    """The JSON Schema of an annotation (https://json-schema.org, draft 2020-12)."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        schema = _schema(args[0], where)
-        return schema | {"description": next((a for a in args[1:] if isinstance(a, str)), "")}
-    if annotation in _SCALARS:
-        return {"type": _SCALARS[annotation]}
-    if annotation is list or origin is list:
-        return {"type": "array"} | ({"items": _schema(args[0], where)} if args else {})
-    if annotation is dict or (origin is dict and args[0] is str):
-        values = {} if not args or args[1] is Any else _schema(args[1], where)
-        return {"type": "object"} | ({"additionalProperties": values} if values else {})
-    if origin is Literal:
-        return _enum(list(args), where)
-    if inspect.isclass(annotation) and issubclass(annotation, enum.Enum):
-        return _enum([member.value for member in annotation], where)
-    if origin in (Union, types.UnionType) and len(args) == 2 and type(None) in args:
-        return _optional(_schema(next(a for a in args if a is not type(None)), where))
-    raise ToolError(
-        f"{where}: {annotation!r} has no JSON Schema here; use str, int, float, bool, list, dict, "
-        "Literal, Optional or Enum."
-    )
-
-
-def _enum(values: list[Any], where: str) -> dict[str, Any]:
-    kinds = {_SCALARS.get(type(value)) for value in values}
-    if None in kinds or not values:
-        raise ToolError(f"{where}: the choices {values!r} must be text, numbers or booleans.")
-    return ({"type": kinds.pop()} if len(kinds) == 1 else {}) | {"enum": values}
-
-
-def _optional(schema: dict[str, Any]) -> dict[str, Any]:
-    if "enum" in schema:
-        schema["enum"] = [*schema["enum"], None]
-    if "type" not in schema:
-        return schema if "enum" in schema else {"anyOf": [schema, {"type": "null"}]}
-    return schema | {"type": [schema["type"], "null"]}
-
-
-def _json_default(default: Any, where: str) -> Any:
-    value = default.value if isinstance(default, enum.Enum) else default
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        raise ToolError(f"{where}: the default {default!r} can't be written as JSON.") from None
-
-
-def _to_python(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """JSON values as the function's annotations have them: Enum members, whole numbers as int."""
-    try:
-        hints = typing.get_type_hints(function)
-    except (NameError, TypeError):
-        return arguments  # a tool written by hand, around a function without type hints
-    return {name: _member(hints.get(name), value) for name, value in arguments.items()}
-
-
-def _member(annotation: Any, value: Any) -> Any:
-    origin, args = get_origin(annotation), get_args(annotation)
-    if inspect.isclass(annotation) and issubclass(annotation, enum.Enum):
-        return annotation(value)
-    if annotation is int and isinstance(value, float):
-        return int(value)  # JSON Schema counts 6.0 as an integer
-    if origin in (Union, types.UnionType) and value is not None:
-        return _member(next(a for a in args if a is not type(None)), value)
-    if origin is list and args:
-        return [_member(args[0], item) for item in value]
-    if origin is dict and args:
-        return {key: _member(args[1], item) for key, item in value.items()}
-    return value

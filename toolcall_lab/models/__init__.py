@@ -73,7 +73,8 @@ def load_model(
     # cores, 360 tokens in over a minute instead of 3 s. A short spin costs nothing measurable.
     # Read when llama.cpp is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    from .local import LocalModel, check_file, check_options
+    from .loading import check_file, check_options
+    from .local import LocalModel
 
     chosen = path if path is not None else os.environ.get("TOOLCALL_LAB_MODEL")
     found = embedded_path() if not chosen or chosen == SMOLLM2.key else Path(chosen).expanduser()

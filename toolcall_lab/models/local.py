@@ -7,10 +7,6 @@ errors instead of crashes, llama.cpp's messages in Python's logging. Sampling st
 from __future__ import annotations
 
 import ctypes
-import difflib
-import inspect
-import logging
-import re
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,22 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from .catalog import KnownModel, identify
-
-log = logging.getLogger("toolcall_lab.llama_cpp")
-
-# ggml's levels (ggml.h); llama-cpp-python's own table is out of date and hides the errors.
-_LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
-
-
-@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
-def _to_logging(level: int, text: bytes, _user_data: ctypes.c_void_p) -> None:
-    message = text.decode("utf-8", "replace").strip()
-    if message:
-        log.log(_LEVELS.get(level, logging.DEBUG), message)
-
-
-llama_cpp.llama_log_set(_to_logging, ctypes.c_void_p(0))
-log.addHandler(logging.NullHandler())
+from .loading import explained
 
 
 class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
@@ -63,9 +44,9 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         self.evaluations = 0  # calls of the network since loading
         self._busy = threading.RLock()
         self._pieces: dict[tuple[int, bool], bytes] = {}
-        self._last = _Generation()
+        self._generation = _Generation()
         options = {"n_threads_batch": threads, "verbose": False} | options
-        with _explained(path):
+        with explained(path):
             super().__init__(str(path), n_threads=threads, **options)
         self.entry: KnownModel | None = identify(path)
         self.name: str = self.entry.name if self.entry else self._described()
@@ -81,23 +62,27 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         """See the class; `llm(…)` is this."""
         stop = options.get("stop") or []
         stops = map(self._control_token, [stop] if isinstance(stop, str) else stop)
+        generation = _Generation(stop_ids=(token for token in stops if token is not None))
         with self._claimed():
-            self._last = _Generation(stop_ids=(token for token in stops if token is not None))
+            self._generation = generation
             answer = _one_sentence(super().create_completion, prompt, **options)
             if options.get("stream"):
-                return self._annotated_stream(answer)
-            return self._annotate(answer, answer["choices"][0]["text"])
+                return self._annotated_stream(answer, generation)
+            text = answer["choices"][0]["text"].removesuffix(options.get("suffix") or "")
+            return self._annotate(
+                answer, generation, text[len(prompt) if options.get("echo") else 0 :]
+            )
 
     def generate(self, tokens: Sequence[int], **options: Any) -> Generator[int, Any, None]:
         """`llama_cpp.Llama.generate`; one thread at a time: two at once abort the process."""
         with self._claimed():
-            last, before = self._last, self.tokens_evaluated
+            note, before = self._generation, self.tokens_evaluated
             for token in super().generate(tokens, **options):
-                if not last.tokens:
-                    last.prompt_evaluated = self.tokens_evaluated - before
-                if token in last.stop_ids:
+                if not note.tokens:
+                    note.prompt_evaluated = self.tokens_evaluated - before
+                if token in note.stop_ids:
                     token = self.token_eos()  # which is how llama-cpp-python stops on a token
-                last.tokens.append(int(token))
+                note.tokens.append(int(token))
                 yield token
 
     def eval(self, tokens: Sequence[int]) -> None:
@@ -177,21 +162,27 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             self._pieces[token, special] = buffer.raw[:length]
         return self._pieces[token, special]
 
-    def _annotate(self, answer: dict[str, Any], text: str) -> dict[str, Any]:
-        answer["choices"][0]["tokens"] = self._tokens_of(text)
-        answer.setdefault("usage", {})["evaluated_tokens"] = self._last.prompt_evaluated
+    def _annotate(
+        self, answer: dict[str, Any], generation: _Generation, text: str
+    ) -> dict[str, Any]:
+        answer["choices"][0]["tokens"] = self._tokens_of(generation, text)
+        answer.setdefault("usage", {})["evaluated_tokens"] = generation.prompt_evaluated
         return answer
 
-    def _annotated_stream(self, chunks: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _annotated_stream(
+        self, chunks: Iterator[dict[str, Any]], generation: _Generation
+    ) -> Iterator[dict[str, Any]]:
         text = ""
+        self._generation = generation  # it starts now, maybe after another completion
         for chunk in chunks:
             text += chunk["choices"][0]["text"]
             done = chunk["choices"][0]["finish_reason"] is not None
-            yield self._annotate(chunk, text) if done else chunk
+            yield self._annotate(chunk, generation, text) if done else chunk
 
-    def _tokens_of(self, text: str) -> list[int]:
-        """The ids of the last generation, cut where a stop string cut its text."""
-        ids = [t for t in self._last.tokens if not llama_cpp.llama_vocab_is_eog(self._vocab(), t)]
+    def _tokens_of(self, generation: _Generation, text: str) -> list[int]:
+        """The ids of a generation, cut where a stop string cut its text."""
+        vocab = self._model.vocab
+        ids = [t for t in generation.tokens if not llama_cpp.llama_vocab_is_eog(vocab, t)]
         if self.detokenize(ids).decode("utf-8", "ignore") == text:
             return ids
         wanted = text.encode()
@@ -203,9 +194,6 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             kept.append(token)
             wanted = wanted[len(piece) :]
         return kept + (self.tokenize(wanted, add_bos=False) if wanted else [])
-
-    def _vocab(self) -> Any:
-        return self._model.vocab
 
     @contextmanager
     def _claimed(self) -> Iterator[None]:
@@ -233,55 +221,6 @@ class _Closed:
 
     def __getattr__(self, name: str) -> Any:
         raise ModelError("This model is closed; load it again with load_model().")
-
-
-def check_options(options: dict[str, Any]) -> None:
-    """Refuses what `llama_cpp.Llama` would swallow silently: `nctx=4096` leaves n_ctx at 512."""
-    known = inspect.signature(llama_cpp.Llama.__init__).parameters
-    for name in options:
-        if name not in known or name in {"self", "kwargs", "model_path"}:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ModelError(f"load_model() has no option {name!r}{hint}")
-    n_ctx = options.get("n_ctx", 4096)
-    if not isinstance(n_ctx, int) or n_ctx <= 0 or n_ctx % 256:
-        better = max(256, round(int(n_ctx) / 256) * 256) if isinstance(n_ctx, int) else 4096
-        raise ModelError(
-            f"n_ctx={n_ctx!r}: llama.cpp needs a positive multiple of 256, for example {better}."
-        )
-
-
-def check_file(path: Path) -> None:
-    """Refuses what llama.cpp would answer with "Failed to load model from file"."""
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise ModelError(f"The model file {str(path)!r} {what}; give the path of a GGUF file.")
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic != b"GGUF":
-        raise ModelError(
-            f"{str(path)!r} is not a GGUF file (it begins with {magic!r}, not b'GGUF'); "
-            "download the model's .gguf file."
-        )
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turns llama-cpp-python's bare "Failed to load" into a sentence with llama.cpp's reason."""
-    errors: list[str] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: errors.append(record.getMessage())  # type: ignore[method-assign]
-    log.addHandler(handler)
-    try:
-        yield
-    except (ValueError, OSError, AssertionError) as error:
-        reason = re.sub(r"^\w+:\s*(error loading model:\s*)?", "", (errors or [str(error)])[0])
-        raise ModelError(
-            f"{str(path)!r} can't be loaded: {reason}. Cut short or damaged? Download it again. "
-            "A new architecture? Upgrade llama-cpp-python."
-        ) from None
-    finally:
-        log.removeHandler(handler)
 
 
 def _one_sentence(call: Any, prompt: Any, **options: Any) -> Any:

@@ -36,6 +36,7 @@ STYLE = (
     "<style>"
     ".tcl-view,.tcl-view table{color:var(--jp-content-font-color1,#111)!important}"
     ".tcl-view tr{background:transparent!important}"
+    ".tcl-view td{border-bottom-color:var(--jp-layout-color1,#fff)!important}"
     ".tcl-view .tcl-chip{background:var(--jp-layout-color2,#eee)!important;"
     "color:var(--jp-content-font-color1,#111)!important}"
     + "".join(

@@ -109,10 +109,10 @@ def page_html(page: Page, show: str) -> str:
         body = f'<pre style="white-space:pre-wrap;{CODE}">{esc(_raw(page))}</pre>'
     else:
         rows = [_row(page, show, turn) for turn in sorted({span.turn for span in page.spans})]
-        left = 'style="text-align:left;"'
+        left, narrow = 'style="text-align:left;"', 'style="text-align:left;width:9em;"'
         body = (
             '<table style="border-collapse:collapse;width:100%;">'
-            f"<thead><tr><th {left}>turn</th><th {left}>tokens</th><th {left}>"
+            f"<thead><tr><th {narrow}>turn</th><th {narrow}>tokens</th><th {left}>"
             f"{'tokens, as the model reads them' if show == 'tokens' else 'text'}</th></tr></thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
         )
@@ -138,7 +138,7 @@ def _row(page: Page, show: str, turn: int) -> str:
     colors += "border-bottom:3px solid #ffffff;padding:3px 8px;"
     kind = f'class="tcl-{author or "structure"}"'
     return (
-        f'<tr><td {kind} style="{edge}{colors}max-width:12em;">{look.sign} '
+        f'<tr><td {kind} style="{edge}{colors}">{look.sign} '
         f"{esc(page.spans[here[0]].role)}{waiting}{new}</td>"
         f'<td {kind} style="{colors}white-space:nowrap;">{content} + {markers}&nbsp;markers</td>'
         f'<td {kind} style="{colors}{CODE}white-space:pre-wrap;">{body}</td></tr>'
