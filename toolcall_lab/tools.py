@@ -206,6 +206,7 @@ def tool(
     optionals of these; `Annotated[str, "the city"]` describes a parameter. Anything else is a
     `ToolError` here, not a surprise when the model calls.
 
+    >>> from typing import Annotated, Literal
     >>> @tool
     ... def get_weather(city: Annotated[str, "The city"], unit: Literal["C", "F"] = "C") -> str:
     ...     "Gets the current weather for a city."

@@ -15,6 +15,12 @@ from .catalog import KNOWN_MODELS, SMOLLM2, embedded_path
 if TYPE_CHECKING:
     from .local import LocalModel
 
+# GNU OpenMP's threads wait by spinning. When another process wants the cores as well (a second
+# notebook, the browser), the spinning eats them and generation nearly stops: measured on two
+# cores, 360 tokens in over a minute instead of 3 s. A short spin costs nothing measurable.
+# The variable is read when llama.cpp is loaded, so it's set here, before anything loads it.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 __all__ = ["KNOWN_MODELS", "SMOLLM2", "Model", "Tokenizer", "embedded_path", "load_model"]
 
 
@@ -68,11 +74,6 @@ def load_model(
     ' Paris.'
     >>> llm.close()
     """
-    # GNU OpenMP's threads wait by spinning. When another process wants the cores as well (a second
-    # notebook, the browser), the spinning eats them and generation nearly stops: measured on two
-    # cores, 360 tokens in over a minute instead of 3 s. A short spin costs nothing measurable.
-    # Read when llama.cpp is loaded.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     from .loading import check_file, check_options
     from .local import LocalModel
 
