@@ -104,32 +104,33 @@ def generate(
         raise ModelError(f"The prompt's {len(ids)} tokens leave no room in n_ctx={llm.n_ctx()}.")
     matcher = _matcher(llm, constraint)
     random = np.random.default_rng(seed)
-    before = llm.tokens_evaluated
+    before, started = llm.tokens_evaluated, None
     out: list[int] = []
-    forced = prompt_evaluated = evaluations = 0
+    forced = prompt_evaluated = 0
     while len(out) < room and not matcher.is_stopped():
-        if ahead := matcher.compute_ff_tokens()[: room - len(out)]:
-            forced += len(ahead)
-        else:
-            first = llm.tokens_evaluated == before
-            started = llm.evaluations
+        ahead = matcher.compute_ff_tokens()[: room - len(out)]
+        forced += len(ahead)
+        if not ahead:
             logits = llm.next_logits(ids + out)
-            if first:
-                prompt_evaluated = llm.tokens_evaluated - before - len(out)
-            else:
-                evaluations += llm.evaluations - started
-            allowed = _mask(matcher, len(logits))
-            chosen = _choose(np.where(allowed, logits, -np.inf), temperature, random)
-            if chosen == llm.token_eos():
+            if started is None:  # this evaluation read the prompt, with what was forced behind it
+                started = llm.evaluations
+                prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
+            allowed = np.where(_mask(matcher, len(logits)), logits, -np.inf)
+            ahead = [_choose(allowed, temperature, random)]
+            if ahead == [llm.token_eos()]:
                 break
-            ahead = [chosen]
         if not matcher.consume_tokens(ahead):
             raise ConstraintError(f"The constraint failed: {matcher.get_error()}")
         out += ahead
-    complete = matcher.is_accepting()
-    text = llm.detokenize(out).decode("utf-8", "replace")
-    finish = "stop" if complete else "length"
-    return Generation(text, out, finish, evaluations, forced, len(ids), max(0, prompt_evaluated))
+    return Generation(
+        text=llm.detokenize(out).decode("utf-8", "replace"),
+        tokens=out,
+        finish_reason="stop" if matcher.is_accepting() else "length",
+        evaluations=0 if started is None else llm.evaluations - started,
+        forced=forced,
+        prompt_tokens=len(ids),
+        prompt_evaluated=prompt_evaluated,
+    )
 
 
 def _prompt_ids(llm: LocalModel, prompt: Prompt | str | Sequence[int]) -> list[int]:
