@@ -59,15 +59,24 @@ def test_an_echoed_prompt_is_not_part_of_the_generated_tokens(llm):
     assert choice["text"] == CHAT + llm.detokenize(choice["tokens"]).decode()
 
 
-def test_interleaved_streams_keep_their_own_tokens(llm):
-    ends = []
-    for chunks in zip(
-        llm("One, two,", max_tokens=4, temperature=0, stream=True),
-        llm("A, B,", max_tokens=4, temperature=0, stream=True),
-        strict=True,
-    ):
-        ends = [chunk["choices"][0] for chunk in chunks]
-    assert [len(end["tokens"]) for end in ends] == [4, 4]
+def test_a_stream_that_was_overtaken_says_so(llm):
+    stream = llm(CHAT, max_tokens=8, stream=True)
+    next(stream)
+    llm("One, two,", max_tokens=1)
+    with pytest.raises(ModelError, match="called again before"):
+        next(stream)
+
+
+@pytest.mark.parametrize("max_tokens", [-1, 1, 50])
+def test_an_answer_ends_where_the_context_is_full(tiny_path, max_tokens):
+    small = load_model(tiny_path, n_ctx=256)
+    first_byte = "🦙".encode()[0]  # which is its own id, and never a whole character
+    small.sample = lambda *args, **kwargs: first_byte
+    output = small([65] * 250, max_tokens=max_tokens)
+    assert output["choices"][0]["finish_reason"] == "length"
+    assert output["usage"]["total_tokens"] <= 256 + 1  # the last one is not read any more
+    assert len(output["choices"][0]["tokens"]) <= (max_tokens if max_tokens > 0 else 256) + 3
+    small.close()
 
 
 def test_only_what_is_new_in_a_prompt_is_evaluated(llm):
@@ -92,9 +101,11 @@ def test_next_logits_are_those_that_greedy_generation_follows(llm):
     assert llm.tokens_evaluated - before == 1
 
 
-@pytest.mark.parametrize("ids", [[], [5] * 5000])
-def test_next_logits_refuses_a_prompt_that_does_not_fit(llm, ids):
-    with pytest.raises(ModelError, match="1 to n_ctx=4096"):
+@pytest.mark.parametrize(
+    ("ids", "message"), [([], "is empty"), ([5] * 5000, "don't fit"), ([-1], "is no token id")]
+)
+def test_next_logits_refuses_a_prompt_that_does_not_fit(llm, ids, message):
+    with pytest.raises(ModelError, match=message):
         llm.next_logits(ids)
 
 
@@ -116,8 +127,15 @@ def test_detokenize_refuses_what_is_no_token(llm):
     [
         ({"nctx": 4096}, "no option 'nctx'; did you mean 'n_ctx'"),
         ({"n_ctx": 300}, "multiple of 256, for example 256"),
-        ({"n_ctx": 0}, "multiple of 256"),
-        ({"n_ctx": "4096"}, "multiple of 256"),
+        ({"n_ctx": 0}, "a whole number from 256"),
+        ({"n_ctx": "4096"}, "a whole number from 256"),
+        ({"n_ctx": 2**32}, "a whole number from 256"),
+        ({"n_batch": -1}, "n_batch=-1"),
+        ({"n_threads": 100_000}, "n_threads=100000"),
+        ({"n_threads": "2"}, "n_threads='2'"),
+        ({"lora_path": "/nowhere"}, "'/nowhere' does not exist"),
+        ({"kwargs": 1}, "no option 'kwargs'"),
+        ({"n_ctx": 2**23}, "needs more memory than there is"),
     ],
 )
 def test_options_that_would_be_swallowed_are_refused(options, message):
@@ -133,11 +151,12 @@ def test_files_that_are_no_model(tmp_path):
     (tmp_path / "half.gguf").write_bytes(weights[: len(weights) // 2])
     cases = {
         "nothing.gguf": "does not exist",
+        "x" * 300: "can't be read",
         ".": "is a folder",
         "text.gguf": "not a GGUF file",
         "empty.gguf": "not a GGUF file",
-        "head.gguf": "Download it again",
-        "half.gguf": "not within the file bounds.*Download it again",
+        "head.gguf": "download it again",
+        "half.gguf": "not within the file bounds.*download it again",
     }
     for name, message in cases.items():
         with pytest.raises(ModelError, match=message) as caught:
@@ -187,23 +206,35 @@ def test_a_prompt_that_can_not_be_answered(llm, prompt, message):
         llm(prompt)
 
 
-def test_a_second_thread_is_told_that_the_model_is_busy(llm):
-    stream = llm(CHAT, max_tokens=20, stream=True)
-    next(stream)
-    caught = []
+def test_a_busy_model_refuses_other_threads_and_is_not_hurt(tiny_path):
+    model = load_model(tiny_path, n_ctx=512)
+    entered, done = threading.Event(), threading.Event()
+    sample = model.sample
 
-    def other():
-        try:
-            llm(CHAT, max_tokens=1)
-        except ModelError as error:
-            caught.append(str(error))
+    def slow(*args, **kwargs):
+        entered.set()
+        done.wait(30)
+        return sample(*args, **kwargs)
 
-    thread = threading.Thread(target=other)
+    model.sample = slow
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(model("hi", max_tokens=3)))
     thread.start()
+    entered.wait(30)
+    uses = [
+        lambda: model("hi"),
+        lambda: model.next_logits([65]),
+        lambda: model.eval([65]),
+        lambda: model.reset(),
+        lambda: model.close(),
+    ]
+    for use in uses:
+        with pytest.raises(ModelError, match="busy in another thread"):
+            use()
+    done.set()
     thread.join()
-    assert "busy in another thread" in caught[0]
-    stream.close()
-    assert llm(CHAT, max_tokens=1)["choices"]
+    assert len(answers[0]["choices"][0]["tokens"]) >= 1
+    model.close()
 
 
 def test_llama_cpp_speaks_to_pythons_logging(caplog, capfd, tiny_path):

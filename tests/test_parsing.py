@@ -21,6 +21,7 @@ NATIVE = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n
         ("```json\n%s\n```", ""),
         ("Look:\n```\n%s\n```\nDone.", "Look:\n\nDone."),
         ("<think>\nMaybe " + NATIVE.replace("Paris", "Lyon") + "\n</think>\n%s", ""),
+        ("<think>a</think>\nSo:\n<think>" + COURSE + " no</think>%s", "So:"),
         ("%s<|im_end|>\n<|im_start|>tool\nParis: 50 °C", ""),
     ],
 )
@@ -48,6 +49,8 @@ def test_several_calls():
         "To call I would write <tool_call> then JSON.",
         "Sets are {1, 2} here, and ```python\nx = {}\n```",
         '{"answer": 42}',
+        '{"tool_call": null, "name": "get_time"}',
+        "2 < 3, and a set is {",
     ],
 )
 def test_prose_is_an_answer_as_it_stands(text):
@@ -69,10 +72,20 @@ def course(name="get_weather", **arguments):
         (COURSE.replace('"city"', '"city": "Lyon", "city"'), "invalid_json", "written twice"),
         (NATIVE.replace("}\n</", "} please\n</"), "invalid_json", "text between"),
         ('{"tool_call": {"name": "...", "arguments": {...}}}', "invalid_json", "not valid JSON"),
-        ('{"tool_call": {}}', "bad_shape", "needs a"),
-        ('{"tool_call": "get_weather"}', "bad_shape", "needs a"),
-        (NATIVE.replace('"get_weather"', "null"), "bad_shape", "needs a"),
-        (NATIVE.replace('{"city": "Paris"}', '["Paris"]'), "bad_shape", "needs a"),
+        ('{"tool_call": {}}', "bad_shape", "nothing else"),
+        ('{"tool_call": "get_weather"}', "bad_shape", "nothing else"),
+        (NATIVE.replace('"get_weather"', "null"), "bad_shape", "nothing else"),
+        (NATIVE.replace('{"city": "Paris"}', '["Paris"]'), "bad_shape", "nothing else"),
+        (COURSE.replace('"arguments"', '"args"'), "bad_shape", "nothing else"),
+        (COURSE.replace('"arguments"', '"parameters"'), "bad_shape", "nothing else"),
+        ('{"tool_call": {"name": "get_time"}, "arguments": {"x": 1}}', "bad_shape", "nothing"),
+        ('{"example": ' + COURSE + "}", "bad_shape", "inside other JSON"),
+        ("[" + COURSE + ", " + COURSE + "]", "bad_shape", "inside other JSON"),
+        ('{"thought": "x", ' + COURSE[1:], "bad_shape", "inside other JSON"),
+        (NATIVE.replace("{", "[{", 1).replace("}\n</", "}]\n</"), "bad_shape", "nothing else"),
+        ("<think>a</think>\n<think>maybe " + COURSE, "bad_shape", "never ended"),
+        (COURSE.replace('"Paris"', "1e999"), "invalid_arguments", "too large"),
+        (COURSE.replace("Paris", "\\ud83d"), "invalid_arguments", "half a surrogate pair"),
         (course("get_wether", city="Paris"), "unknown_tool", "Did you mean 'get_weather'"),
         (course(town="Paris"), "invalid_arguments", "'city' is a required property"),
         (course(city=3), "invalid_arguments", "3 is not of type 'string'"),
@@ -89,9 +102,11 @@ def test_a_problem_returns_no_call_and_says_why(text, problem, words):
     assert text[slice(*reading.span)]
 
 
-@pytest.mark.parametrize("cut", range(12, len(COURSE)))
-def test_a_cut_call_is_never_completed(cut):
-    assert read_tool_calls(COURSE[:cut], BOX, finish_reason="length").problem == "truncated"
+@pytest.mark.parametrize("call", [COURSE, "Sure: " + COURSE, NATIVE[: NATIVE.index("\n</")]])
+def test_a_cut_call_is_never_completed(call):
+    for cut in range(call.index("tool_call"), len(call)):
+        reading = read_tool_calls(call[:cut], BOX, finish_reason="length")
+        assert (reading.problem, reading.calls) == ("truncated", ()), call[:cut]
 
 
 def test_tools_in_every_form():

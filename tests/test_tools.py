@@ -1,4 +1,6 @@
+import asyncio
 import enum
+import typing
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
@@ -111,9 +113,44 @@ def unresolved(x: "Nowhere"):  # type: ignore[name-defined]  # noqa: F821
     "Names an unknown type."
 
 
+class Nan(enum.Enum):
+    NAN = float("nan")
+
+
+def nan_choice(x: Nan):
+    "Has a choice that is no JSON."
+
+
+def bare(x: typing.Dict) -> str:  # noqa: UP006
+    "Takes any object."
+    return "ok"
+
+
+def yields(x: int):
+    "Yields."
+    yield x
+
+
+def list_annotation(x: [int]):
+    "Has a list for a type."
+
+
+def broken_annotation(x: "list[int"):  # noqa: F722
+    "Has a type that isn't Python."
+
+
+def test_a_bare_dict_of_typing_is_an_object():
+    assert tool(bare).parameters["properties"]["x"] == {"type": "object"}
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (nan_choice, "must be text, numbers or booleans"),
+        (yields, "no yield"),
+        (list_annotation, "parameter 'x'.*no JSON Schema here"),
+        (broken_annotation, "can't be resolved"),
+        (max, "max"),
         (bad_object, "bad_object, parameter 'x'.*use str, int"),
         (no_type, "'x' has no type"),
         (no_docstring, "needs a docstring"),
@@ -138,7 +175,7 @@ def test_name_and_description_can_be_given():
         tool(name="look up", description="Looks up.")(lambda: "x")
 
 
-@pytest.mark.parametrize("parameters", [{"type": "objekt"}, {"type": "string"}, {}])
+@pytest.mark.parametrize("parameters", [{"type": "objekt"}, {"type": "string"}, {}, True])
 def test_parameters_written_by_hand_are_checked(parameters):
     with pytest.raises(ToolError, match="parameters"):
         Tool("f", "d", parameters, print)
@@ -164,11 +201,20 @@ def test_a_schema_typed_by_hand_is_closed():
     assert "'unit' was unexpected" in result.text
 
 
+class Unreadable(Exception):
+    def __str__(self):
+        return self.args[5]
+
+
 @tool
 def misbehave(how: str) -> Any:
     "Does something bad."
-    if how == "mutate":
-        return misbehave
+    if how == "unreadable":
+        raise Unreadable
+    if how == "cancelled":
+        raise asyncio.CancelledError
+    if how == "generator":
+        return (x for x in "ab")
     if how == "exit":
         raise SystemExit(3)
     if how == "interrupt":
@@ -192,6 +238,9 @@ def misbehave(how: str) -> Any:
         (ToolCall("misbehave", {"how": "boom"}), "misbehave failed: ValueError: boom"),
         (ToolCall("misbehave", {"how": "exit"}), "misbehave failed: SystemExit: 3"),
         (ToolCall("misbehave", {"how": "circle"}), "Circular reference"),
+        (ToolCall("misbehave", {"how": "unreadable"}), "its reason can't be read"),
+        (ToolCall("misbehave", {"how": "cancelled"}), "failed: CancelledError"),
+        (ToolCall("misbehave", {"how": "generator"}), "it returned a generator"),
     ],
 )
 def test_a_failed_call_is_a_result_for_the_model(call, text):
@@ -211,3 +260,21 @@ def test_what_is_no_text_becomes_json():
         Toolbox([misbehave]).execute(ToolCall("misbehave", {"how": "data"})).text
         == '{"é": [1, null]}'
     )
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "number", "multipleOf": 0.01}, float("inf")),
+        ({"type": "number", "multipleOf": 0.01}, 10**400),
+        ({"$ref": "#/$defs/Nowhere"}, 1),
+        ({"type": "string"}, 10**5000),
+    ],
+    ids=["infinite", "400 digits", "no definition", "5000 digits"],
+)
+def test_arguments_that_can_not_be_checked_are_an_error_result(schema, value):
+    parameters = {"type": "object", "properties": {"x": schema}}
+    box = Toolbox([Tool("f", "d", parameters, lambda x: x)])
+    result = box.execute(ToolCall("f", {"x": value}))
+    assert result.error
+    assert "Invalid arguments for f" in result.text

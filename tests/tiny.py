@@ -10,6 +10,7 @@ import numpy as np
 
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 USER_DEFINED = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
+USER_DEFINED += ["[TOOL CALL]", "<<SYS>>", "<|tool call|>"]  # other models' habits
 WIDTH = 32
 
 

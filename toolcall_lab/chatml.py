@@ -50,9 +50,9 @@ class Prompt:
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         self._spans = list(spans)
-        self._open_role: str | None = None
-        if self._spans and not self._spans[-1].text.endswith(IM_END + "\n"):
-            self._open_role = self._spans[-1].role
+        last = self._spans[-1] if self._spans else None
+        closed = last is None or (last.author == "structure" and last.text.startswith(IM_END))
+        self._open_role: str | None = None if closed or last is None else last.role
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -152,25 +152,36 @@ def _are_text(llm: Tokenizer, tokens: list[int], text: str) -> bool:
         return False
 
 
-_TAG = re.compile(r"[<\[][^<>\[\]\s]+[>\]]")
+_MARKER = re.compile(rb"[<\[].*[A-Za-z_].*[>\]]", re.DOTALL)
 
 
 def content_tokens(llm: Tokenizer, text: str) -> list[int]:
     """The tokens of a text in which nothing is a marker.
 
     `special=False` keeps control tokens (`<|im_end|>`) out, but a vocabulary's user-defined tokens
-    (Qwen's `<tool_call>`, `<think>`) are matched all the same: a tag that comes back as one token
-    is cut behind its bracket and tokenised in two pieces.
+    (Qwen's `<tool_call>`, `<think>`) are matched all the same: where one token is a whole tag, the
+    text is cut behind the tag's bracket and both parts are tokenised apart.
     """
-    pieces, start = [], 0
-    for tag in _TAG.finditer(text):
-        if len(llm.tokenize(tag.group().encode(), add_bos=False, special=False)) == 1:
-            pieces.append(text[start : tag.start() + 1])
-            start = tag.start() + 1
-    pieces.append(text[start:])
-    return [
-        token
-        for piece in pieces
-        if piece
-        for token in llm.tokenize(piece.encode(), add_bos=False, special=False)
-    ]
+    pieces, tokens = [text.encode()], []
+    while pieces:
+        piece = pieces.pop(0)
+        found = llm.tokenize(piece, add_bos=False, special=False) if piece else []
+        parts = _cut_at_markers(llm, piece, found)
+        if len(parts) > 1:
+            pieces = parts + pieces
+        else:
+            tokens += found
+    return tokens
+
+
+def _cut_at_markers(llm: Tokenizer, text: bytes, tokens: list[int]) -> list[bytes]:
+    """The text in parts: cut behind the first byte of each token that is a whole tag."""
+    parts, start, at = [], 0, 0
+    for token in tokens:
+        shown = llm.detokenize([token], special=True)
+        at = max(at, text.find(shown, at))
+        if _MARKER.fullmatch(shown):
+            parts.append(text[start : at + 1])
+            start = at + 1
+        at += len(shown)
+    return [*parts, text[start:]]

@@ -9,6 +9,7 @@ Texts are searched for their markers; no regular expression ever walks over them
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,11 @@ CALL_KEY = "tool_call"
 OPEN_TAG, CLOSE_TAG = "<tool_call>", "</tool_call>"
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 MAX_DEPTH = 64
+
+SHAPE = (
+    'A call is {"tool_call": {"name": "…", "arguments": {…}}}: a name and arguments, nothing else.'
+)
+CUT = "The call was cut at max_tokens; a cut call is never completed by guess."
 
 
 @dataclass(frozen=True)
@@ -67,65 +73,67 @@ def read_tool_calls(
     calls: list[ToolCall] = []
     prose: list[str] = []
     spans: list[tuple[int, int]] = []
-    position = begin = 0
+    position, end = 0, len(text)
     try:
-        position = begin = _after_thinking(text, finish_reason)
-        if not text[position:].strip():
+        if not text.strip():
             raise _Problem("empty_output", "The answer is empty; write a tool call or an answer.")
-        stop = _first_marker(text, position)
-        for begin, body in _starts(text, position):
-            if begin < position:
-                continue  # inside the call before
-            if begin > stop:
+        for at, kind, body in _places(text):
+            if at < position:
+                continue  # inside the call or the thinking before
+            if kind == "marker":
+                end = at  # from here on the model plays the other side
                 break
-            value, end = _read_json(text, body, finish_reason)
-            calls.append(_check(_to_call(value), toolbox))
-            prose.append(_before_fence(text[position:begin]))
-            position = end if begin == body else _after_tag(text, end)
-            spans.append((begin, position))
-            stop = stop if stop >= position else _first_marker(text, position)
+            start, position = position, at
+            if kind == "think":
+                position = _after_thinking(text, at, finish_reason)
+            elif kind == "stray" or _is_nested(text, at):
+                raise _Problem("bad_shape", f"The call stands inside other JSON. {SHAPE}")
+            else:
+                value, after = _read_json(text, body, finish_reason)
+                if kind == "key" and value[CALL_KEY] is None:
+                    position = start  # it says that there is no call
+                    continue
+                calls.append(_check(_to_call(value, kind), toolbox))
+                position = after if kind == "key" else _after_tag(text, after)
+                spans.append((at, position))
+            prose.append(_before_fence(text[start:at]))
+        rest = text[position:end]
+        if finish_reason == "length" and not calls and _begins_a_call(rest):
+            position = max(position, end - len(rest.lstrip()))
+            raise _Problem("truncated", CUT)
     except _Problem as problem:
-        before = "".join([*prose, _before_fence(text[position:begin])])
-        return Reading((), problem.kind, str(problem), before.strip(), (begin, len(text)))
-    after = text[position:stop]
-    prose.append(after.lstrip().removeprefix("```") if calls else after)
+        said = "".join(prose).strip()
+        return Reading((), problem.kind, str(problem), said, (position, len(text)))
+    prose.append(rest.lstrip().removeprefix("```") if calls else rest)
     span = (spans[0][0], spans[-1][1]) if spans else None
     return Reading(tuple(calls), text="".join(prose).strip(), span=span)
 
 
-def _before_fence(prose: str) -> str:
-    """The prose in front of a call, without the code fence that opens around it."""
-    head, fence, label = prose.rpartition("```")
-    return head if fence and label.strip() in ("", "json", "xml") else prose
+def _places(text: str) -> list[tuple[int, str, int]]:
+    """What may matter, in order: (where, kind, where its JSON begins).
+
+    Kinds: `tag`, an opening tag with an object or a list behind it; `key`, an object that begins
+    with the call's key; `stray`, that key further back in an object; `think`; `marker`, ChatML's.
+    """
+    places = [(at, "marker", at) for marker in STOP for at in _find_all(text, marker)]
+    places += [(at, "think", at) for at in _find_all(text, THINK_OPEN)]
+    for at in _find_all(text, OPEN_TAG):
+        body = _skip_blanks(text, at + len(OPEN_TAG))
+        if text[body : body + 1] in ("{", "[", ""):
+            places.append((at, "tag", body))
+    quoted = f'"{CALL_KEY}"'
+    for at in _find_all(text, quoted):
+        before = _back_over_blanks(text, at)
+        after = _skip_blanks(text, at + len(quoted))
+        if text[before : before + 1] == "{":
+            places.append((before, "key", before))
+        elif text[before : before + 1] == "," and text[after : after + 1] == ":":
+            places.append((before, "stray", before))
+    return sorted(places)
 
 
-def _first_marker(text: str, position: int) -> int:
-    """Where the first ChatML marker stands, or the end; behind it the model plays the user."""
-    return min((i for m in STOP if (i := text.find(m, position)) >= 0), default=len(text))
-
-
-def _after_thinking(text: str, finish_reason: str | None) -> int:
-    """Where the text goes on behind a closed `<think>` block; thinking is never read for calls."""
-    if not text.lstrip().startswith(THINK_OPEN):
-        return 0
-    close = text.find(THINK_CLOSE)
-    if close < 0:
-        kind = "truncated" if finish_reason == "length" else "bad_shape"
-        raise _Problem(kind, "The thinking never ended, so there is neither a call nor an answer.")
-    return close + len(THINK_CLOSE)
-
-
-def _starts(text: str, position: int) -> list[tuple[int, int]]:
-    """Each place where a call begins, in order: (start of the call, start of its JSON object)."""
-    tags = [
-        (at, _skip_blanks(text, at + len(OPEN_TAG))) for at in _find_all(text, OPEN_TAG, position)
-    ]
-    tagged = [(at, body) for at, body in tags if text[body : body + 1] in ("{", "")]
-    keys = (_back_over_blanks(text, at) for at in _find_all(text, f'"{CALL_KEY}"', position))
-    return sorted([*tagged, *((at, at) for at in keys if text[at : at + 1] == "{")])
-
-
-def _find_all(text: str, wanted: str, position: int) -> Iterator[int]:
+def _find_all(text: str, wanted: str) -> Iterator[int]:
+    position = 0
     while (position := text.find(wanted, position)) >= 0:
         yield position
         position += len(wanted)
@@ -144,6 +152,40 @@ def _back_over_blanks(text: str, at: int) -> int:
     return at
 
 
+def _is_nested(text: str, at: int) -> bool:
+    """Whether the object at this place is an element of a list or the value of a key."""
+    before = _back_over_blanks(text, at)
+    if text[before : before + 1] == "[":
+        return True
+    return text[before : before + 1] == ":" and text[_back_over_blanks(text, before)] == '"'
+
+
+def _begins_a_call(text: str) -> bool:
+    """Whether a cut text ends in the beginning of a call."""
+    openings = (f'{{"{CALL_KEY}"', OPEN_TAG)
+    tail = text.rstrip()
+    return any(
+        tail.endswith(opening[:length]) and (length > 1 or len(tail.strip()) == 1)
+        for opening in openings
+        for length in range(1, len(opening) + 1)
+    )
+
+
+def _before_fence(prose: str) -> str:
+    """The prose in front of a call, without the code fence that opens around it."""
+    head, fence, label = prose.rpartition("```")
+    return head if fence and label.strip() in ("", "json", "xml") else prose
+
+
+def _after_thinking(text: str, at: int, finish_reason: str | None) -> int:
+    """Behind a closed `<think>` block; thinking is never read for calls."""
+    close = text.find(THINK_CLOSE, at)
+    if close < 0:
+        kind = "truncated" if finish_reason == "length" else "bad_shape"
+        raise _Problem(kind, "The thinking never ended, so there is neither a call nor an answer.")
+    return close + len(THINK_CLOSE)
+
+
 def _read_json(text: str, body: int, finish_reason: str | None) -> tuple[Any, int]:
     """The object at `body` and where it ends. Strict but for raw newlines inside strings."""
     try:
@@ -152,10 +194,7 @@ def _read_json(text: str, body: int, finish_reason: str | None) -> tuple[Any, in
         value, end = None, -1
     except ValueError as error:
         if finish_reason == "length":
-            raise _Problem(
-                "truncated",
-                "The call was cut at max_tokens; a cut call is never completed by guess.",
-            ) from None
+            raise _Problem("truncated", CUT) from None
         reason = getattr(error, "msg", None) or str(error)
         raise _Problem("invalid_json", f"The call is not valid JSON: {reason}.") from None
     if end < 0 or _depth(value) > MAX_DEPTH:
@@ -200,29 +239,43 @@ def _after_tag(text: str, end: int) -> int:
     return close + len(CLOSE_TAG)
 
 
-def _to_call(value: Any) -> ToolCall:
-    """The call in a decoded object, whichever of the two forms it has."""
-    if isinstance(value, dict) and isinstance(value.get(CALL_KEY), dict):
-        value = value[CALL_KEY]
-    name = value.get("name") if isinstance(value, dict) else None
-    arguments = value.get("arguments", {}) if isinstance(value, dict) else None
+def _to_call(value: Any, kind: str) -> ToolCall:
+    """The call in a decoded object: exactly a name and its arguments, nothing beside them."""
+    wrapped = isinstance(value, dict) and set(value) == {CALL_KEY}
+    call = value[CALL_KEY] if wrapped else value if kind == "tag" else None
+    if not isinstance(call, dict) or not {"name"} <= set(call) <= {"name", "arguments", "id"}:
+        raise _Problem("bad_shape", SHAPE)
+    name, arguments = call["name"], call.get("arguments", {})
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise _Problem(
-            "bad_shape",
-            'A call needs a "name" (text) and "arguments" (an object): '
-            '{"tool_call": {"name": "…", "arguments": {…}}}.',
-        )
+        raise _Problem("bad_shape", SHAPE)
     return ToolCall(name, arguments)
 
 
 def _check(call: ToolCall, toolbox: Toolbox | None) -> ToolCall:
-    if toolbox is None:
-        return call
-    if call.name not in toolbox:
+    if toolbox is not None and call.name not in toolbox:
         raise _Problem("unknown_tool", toolbox.unknown(call.name))
-    if problem := toolbox[call.name].problem(call.arguments):
+    problem = _unfit(call) or (toolbox[call.name].problem(call.arguments) if toolbox else None)
+    if problem:
         raise _Problem("invalid_arguments", problem)
     return call
+
+
+def _unfit(call: ToolCall) -> str | None:
+    """What JSON Schema lets pass and no tool can use: an infinite number, half a character."""
+    for part in _parts(call.arguments):
+        if isinstance(part, float) and not math.isfinite(part):
+            return f"Invalid arguments for {call.name}: a number is too large."
+        if isinstance(part, str) and any("\ud800" <= char <= "\udfff" for char in part):
+            return f"Invalid arguments for {call.name}: a text holds half a surrogate pair."
+    return None
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A JSON value and everything in it, keys included."""
+    yield value
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    for part in inner if isinstance(value, dict | list) else ():
+        yield from _parts(part)
 
 
 def _toolbox(tools: Toolbox | Sequence[Any] | None) -> Toolbox | None:

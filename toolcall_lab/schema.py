@@ -41,7 +41,7 @@ def to_python(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[s
     """JSON values as the function's annotations have them: Enum members, whole numbers as int."""
     try:
         hints = typing.get_type_hints(function)
-    except (NameError, TypeError):
+    except Exception:
         return arguments  # a tool written by hand, around a function without type hints
     return {name: _member(hints.get(name), value) for name, value in arguments.items()}
 
@@ -50,7 +50,7 @@ def _annotations(function: Callable[..., Any], label: str) -> dict[str, Any]:
     """Each parameter's annotation, in order."""
     try:
         hints = typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
+    except (NameError, SyntaxError) as error:
         raise ToolError(f"{label}: an annotation can't be resolved ({error}).") from None
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -68,11 +68,11 @@ def _schema(annotation: Any, where: str) -> dict[str, Any]:
     if origin is Annotated:
         schema = _schema(args[0], where)
         return schema | {"description": next((a for a in args[1:] if isinstance(a, str)), "")}
-    if annotation in _SCALARS:
+    if isinstance(annotation, type) and annotation in _SCALARS:
         return {"type": _SCALARS[annotation]}
     if annotation is list or origin is list:
         return {"type": "array"} | ({"items": _schema(args[0], where)} if args else {})
-    if annotation is dict or (origin is dict and args[0] is str):
+    if dict in (annotation, origin) and args[:1] in ((), (str,)):
         values = {} if not args or args[1] is Any else _schema(args[1], where)
         return {"type": "object"} | ({"additionalProperties": values} if values else {})
     if origin is Literal:
@@ -89,7 +89,7 @@ def _schema(annotation: Any, where: str) -> dict[str, Any]:
 
 def _enum(values: list[Any], where: str) -> dict[str, Any]:
     kinds = {_SCALARS.get(type(value)) for value in values}
-    if None in kinds or not values:
+    if None in kinds or not values or any(value != value for value in values):
         raise ToolError(f"{where}: the choices {values!r} must be text, numbers or booleans.")
     return ({"type": kinds.pop()} if len(kinds) == 1 else {}) | {"enum": values}
 

@@ -72,7 +72,7 @@ class Tool:
             raise ToolError(
                 f"{self.name}: its parameters are no JSON Schema: {error.message}"
             ) from None
-        if self.parameters.get("type") != "object":
+        if not isinstance(self.parameters, dict) or self.parameters.get("type") != "object":
             raise ToolError(f'{self.name}: its parameters must be of {{"type": "object"}}.')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -96,8 +96,11 @@ class Tool:
         """What is wrong with these arguments, in one sentence for the model; None if nothing."""
         from jsonschema import Draft202012Validator
 
-        errors = Draft202012Validator(self.closed_parameters).iter_errors(arguments)
-        found = [_explain(error) for error in islice(errors, MAX_ERRORS)]
+        try:
+            errors = Draft202012Validator(self.closed_parameters).iter_errors(arguments)
+            found = [_explain(error) for error in islice(errors, MAX_ERRORS)]
+        except Exception as error:  # a broken $ref, a number too large, nesting too deep
+            found = [f"they can't be checked ({type(error).__name__})"]
         return f"Invalid arguments for {self.name}: {'; '.join(found)}." if found else None
 
 
@@ -153,7 +156,6 @@ class Toolbox(Mapping[str, Tool]):
         """Runs the call. Whatever goes wrong, short of an interrupt, is told in the result."""
         started = time.perf_counter()
         text, error = self._attempt(call)
-        text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no text
         return ToolResult(call.id, call.name, text, error, time.perf_counter() - started)
 
     def _attempt(self, call: ToolCall) -> tuple[str, bool]:
@@ -166,9 +168,10 @@ class Toolbox(Mapping[str, Tool]):
             # A copy: a tool that changes its arguments must not change what the model wrote.
             value = called.function(**to_python(called.function, copy.deepcopy(call.arguments)))
             return as_text(value), False
-        except (Exception, SystemExit) as failure:
-            reason = str(failure) or "no reason given"
-            return f"{call.name} failed: {type(failure).__name__}: {reason}", True
+        except KeyboardInterrupt:
+            raise
+        except BaseException as failure:
+            return f"{call.name} failed: {type(failure).__name__}: {_reason(failure)}", True
 
 
 def _explain(error: Any) -> str:
@@ -179,10 +182,21 @@ def _explain(error: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """What a tool returned, as the model reads it: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """What a tool returned, as the model reads it: text as it is, anything else as JSON.
+
+    Raises `TypeError` for what is no value yet: a coroutine or a generator.
+    """
+    if inspect.isawaitable(value) or inspect.isgenerator(value):
+        raise TypeError(f"it returned a {type(value).__name__}, not a value")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return str.encode(text, "utf-8", "replace").decode()  # a lone surrogate is no text
+
+
+def _reason(failure: BaseException) -> str:
+    try:
+        return as_text(str(failure)) or "no reason given"
+    except Exception:
+        return "its reason can't be read"
 
 
 @overload
@@ -223,10 +237,16 @@ def tool(
 
 def _make_tool(function: Callable[..., Any], name: str | None, description: str | None) -> Tool:
     label = str(name or getattr(function, "__name__", "?"))
-    if not callable(function) or inspect.iscoroutinefunction(function):
-        raise ToolError(f"{label}: a tool is a plain function (not async).")
+    unfit = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if not callable(function) or any(is_unfit(function) for is_unfit in unfit):
+        raise ToolError(f"{label}: a tool is a plain function (not async, no yield).")
     description = description or (inspect.getdoc(function) or "").split("\n\n")[0]
     if not description.strip():
         raise ToolError(f"{label} needs a docstring: it is what the model reads of it.")
-    parameters = parameters_schema(function, label)
+    try:
+        parameters = parameters_schema(function, label)
+    except ToolError:
+        raise
+    except Exception as error:  # typing and inspect raise all sorts for odd annotations
+        raise ToolError(f"{label}: its parameters can't be read ({error}).") from None
     return Tool(label, " ".join(description.split()), parameters, function)

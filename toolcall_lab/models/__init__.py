@@ -77,9 +77,11 @@ def load_model(
     from .loading import check_file, check_options
     from .local import LocalModel
 
-    chosen = path if path is not None else os.environ.get("TOOLCALL_LAB_MODEL")
-    found = embedded_path() if not chosen or chosen == SMOLLM2.key else Path(chosen).expanduser()
+    chosen = os.fspath(path if path is not None else os.environ.get("TOOLCALL_LAB_MODEL", ""))
+    embedded = chosen in ("", SMOLLM2.key)
+    found = embedded_path() if embedded else Path(os.path.expanduser(chosen))
     options |= {"n_ctx": n_ctx, "n_batch": n_batch, "n_gpu_layers": n_gpu_layers, "seed": seed}
+    options |= {} if n_threads is None else {"n_threads": n_threads}
     check_options(options)
     check_file(found)
-    return LocalModel(found, n_threads=n_threads, **options)
+    return LocalModel(found, **options)

@@ -36,29 +36,46 @@ llama_cpp.llama_log_set(_to_logging, ctypes.c_void_p(0))
 log.addHandler(logging.NullHandler())
 
 
+KNOWN_OPTIONS = set(inspect.signature(llama_cpp.Llama.__init__).parameters) - {
+    "self", "kwargs", "model_path",
+}  # fmt: skip
+RANGES = {  # outside of these, llama.cpp crashes or takes another number silently
+    "n_ctx": (256, 2**24),
+    "n_batch": (1, 2**16),
+    "n_ubatch": (1, 2**16),
+    "n_threads": (1, 512),
+    "n_threads_batch": (1, 512),
+    "n_gpu_layers": (-1, 10_000),
+}
+
+
 def check_options(options: dict[str, Any]) -> None:
     """Refuses what `llama_cpp.Llama` would swallow silently: `nctx=4096` leaves n_ctx at 512."""
-    known = inspect.signature(llama_cpp.Llama.__init__).parameters
-    for name in options:
-        if name not in known or name in {"self", "kwargs", "model_path"}:
-            near = difflib.get_close_matches(name, known, n=1)
+    for name, value in options.items():
+        if name not in KNOWN_OPTIONS:
+            near = difflib.get_close_matches(name, KNOWN_OPTIONS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ModelError(f"load_model() has no option {name!r}{hint}")
-    n_ctx = options.get("n_ctx", 4096)
-    if not isinstance(n_ctx, int) or n_ctx <= 0 or n_ctx % 256:
-        better = max(256, round(int(n_ctx) / 256) * 256) if isinstance(n_ctx, int) else 4096
-        raise ModelError(
-            f"n_ctx={n_ctx!r}: llama.cpp needs a positive multiple of 256, for example {better}."
-        )
+        low, high = RANGES.get(name, (0, 0))
+        if high and not (type(value) is int and low <= value <= high):
+            raise ModelError(f"{name}={value!r}: it must be a whole number from {low} to {high}.")
+    if (n_ctx := options.get("n_ctx", 4096)) % 256:
+        better = max(256, round(n_ctx / 256) * 256)
+        raise ModelError(f"n_ctx={n_ctx}: llama.cpp needs a multiple of 256, for example {better}.")
+    if options.get("lora_path"):
+        check_file(Path(options["lora_path"]))
 
 
 def check_file(path: Path) -> None:
     """Refuses what llama.cpp would answer with "Failed to load model from file"."""
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise ModelError(f"The model file {str(path)!r} {what}; give the path of a GGUF file.")
-    with path.open("rb") as file:
-        magic = file.read(4)
+    try:
+        if not path.is_file():
+            what = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise ModelError(f"The model file {str(path)!r} {what}; give the path of a GGUF file.")
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise ModelError(f"The model file can't be read: {error}.") from None
     if magic != b"GGUF":
         raise ModelError(
             f"{str(path)!r} is not a GGUF file (it begins with {magic!r}, not b'GGUF'); "
@@ -75,11 +92,29 @@ def explained(path: Path) -> Iterator[None]:
     log.addHandler(handler)
     try:
         yield
-    except (ValueError, OSError, AssertionError) as error:
+    except Exception as error:
         reason = re.sub(r"^\w+:\s*(error loading model:\s*)?", "", (errors or [str(error)])[0])
-        raise ModelError(
-            f"{str(path)!r} can't be loaded: {reason}. Cut short or damaged? Download it again. "
-            "A new architecture? Upgrade llama-cpp-python."
-        ) from None
+        raise ModelError(f"{str(path)!r} can't be loaded: {reason}.{_todo(reason)}") from None
     finally:
         log.removeHandler(handler)
+
+
+def _todo(reason: str) -> str:
+    """What to do about it, as far as llama.cpp's reason tells."""
+    if re.search("alloc|memory|buffer", reason):
+        return " It needs more memory than there is: take a smaller n_ctx, or a smaller model."
+    if re.search("bounds|read|corrupt|magic|invalid", reason):
+        return " The file is cut short or damaged: download it again."
+    if "architecture" in reason:
+        return " A newer llama-cpp-python may know it: upgrade."
+    return ""
+
+
+def one_sentence(call: Any, **options: Any) -> Any:
+    """Calls llama-cpp-python; what it says about a bad prompt becomes a `ModelError`."""
+    try:
+        return call(**options)
+    except (ValueError, RuntimeError) as error:
+        window = "window" in str(error)
+        todo = " Shorten it, or load the model with a larger n_ctx." if window else ""
+        raise ModelError(f"{error}.{todo}") from None

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from .catalog import KnownModel, identify
-from .loading import explained
+from .loading import explained, one_sentence
+
+BYTES_LEFT = 3  # tokens that may follow max_tokens, to end a character of several bytes
 
 
 class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
@@ -36,6 +38,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     """
 
     kind = "live"
+    name = "The model"
 
     def __init__(self, path: Path, *, n_threads: int | None = None, **options: Any) -> None:
         threads = n_threads or loky.cpu_count(only_physical_cores=True)
@@ -45,11 +48,12 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         self._busy = threading.RLock()
         self._pieces: dict[tuple[int, bool], bytes] = {}
         self._generation = _Generation()
+        self._turn: _Generation | None = None  # whose turn it is in the context
         options = {"n_threads_batch": threads, "verbose": False} | options
         with explained(path):
             super().__init__(str(path), n_threads=threads, **options)
         self.entry: KnownModel | None = identify(path)
-        self.name: str = self.entry.name if self.entry else self._described()
+        self.name = self.entry.name if self.entry else self._described()
 
     @property
     def calls_tools(self) -> bool:
@@ -60,36 +64,54 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 
     def create_completion(self, prompt: Any, **options: Any) -> Any:
         """See the class; `llm(…)` is this."""
+        prompt = self._checked(prompt)
         stop = options.get("stop") or []
-        stops = map(self._control_token, [stop] if isinstance(stop, str) else stop)
-        generation = _Generation(stop_ids=(token for token in stops if token is not None))
-        with self._claimed():
+        options["stop"] = [stop] if isinstance(stop, str) else list(stop)
+        stops = {token for text in options["stop"] if (token := self._control_token(text))}
+        generation = _Generation(stops, limit=options.get("max_tokens") or 0)
+        with self.claimed():
             self._generation = generation
-            answer = _one_sentence(super().create_completion, prompt, **options)
+            answer = one_sentence(super().create_completion, prompt=prompt, **options)
             if options.get("stream"):
                 return self._annotated_stream(answer, generation)
             text = answer["choices"][0]["text"].removesuffix(options.get("suffix") or "")
-            return self._annotate(
-                answer, generation, text[len(prompt) if options.get("echo") else 0 :]
-            )
+            text = text[len(prompt) :] if options.get("echo") else text
+            return self._annotate(answer, generation, text)
 
     def generate(self, tokens: Sequence[int], **options: Any) -> Generator[int, Any, None]:
-        """`llama_cpp.Llama.generate`; one thread at a time: two at once abort the process."""
-        with self._claimed():
-            note, before = self._generation, self.tokens_evaluated
-            for token in super().generate(tokens, **options):
-                if not note.tokens:
-                    note.prompt_evaluated = self.tokens_evaluated - before
-                if token in note.stop_ids:
-                    token = self.token_eos()  # which is how llama-cpp-python stops on a token
-                note.tokens.append(int(token))
-                yield token
+        """`llama_cpp.Llama.generate`; it ends where the context is full.
+
+        Raises `ModelError` if another call has used the model since the last token.
+        """
+        note, self._generation = self._generation, _Generation()
+        self._turn = note
+        before = self.tokens_evaluated
+        inner = super().generate(self._checked(tokens), **options)
+        while True:
+            if self._turn is not note:
+                raise ModelError(f"{self.name} was called again before this generation had ended.")
+            with self.claimed():
+                token = self._end(note) if note.over(self) else next(inner)
+                self._turn = note  # again: reading a new prompt may have reset it
+            if not note.tokens:
+                note.prompt_evaluated = self.tokens_evaluated - before
+            if token in note.stop_ids:
+                token = self.token_eos()  # which is how llama-cpp-python stops on a token
+            note.tokens.append(int(token))
+            yield token
 
     def eval(self, tokens: Sequence[int]) -> None:
         """`llama_cpp.Llama.eval`, counted."""
-        super().eval(tokens)
+        with self.claimed():
+            super().eval(tokens)
         self.tokens_evaluated += len(tokens)
         self.evaluations += bool(tokens)
+
+    def reset(self) -> None:
+        """Forgets what was read; the next prompt is read from its first token."""
+        with self.claimed():
+            self._turn = None
+            super().reset()
 
     def next_logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The logits, shape `(n_vocab,)`, of the token that would follow `tokens`.
@@ -97,12 +119,11 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         Only the part of `tokens` that isn't in the context yet is evaluated.
         Raises `ModelError` if `tokens` is empty or longer than the context window.
         """
-        ids = list(tokens)
-        if not 0 < len(ids) <= self.n_ctx():
-            raise ModelError(
-                f"next_logits needs 1 to n_ctx={self.n_ctx()} tokens and was given {len(ids)}."
-            )
-        with self._claimed():
+        ids = self._checked(tokens)
+        if len(ids) > self.n_ctx():
+            raise ModelError(f"{len(ids)} tokens don't fit into n_ctx={self.n_ctx()}.")
+        with self.claimed():
+            self._turn = None
             cached = self._input_ids.tolist()
             if cached != ids or self._requires_eval:
                 keep = min(self.longest_token_prefix(cached, ids), len(ids) - 1)
@@ -127,17 +148,51 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 
     def close(self) -> None:
         """Frees the model. Any later use raises `ModelError` (in llama-cpp-python: a crash)."""
-        super().close()
-        self._model = self._ctx = self._batch = self.tokenizer_ = _Closed()
+        with self.claimed():
+            super().close()
+            self._model = self._ctx = self._batch = self.tokenizer_ = _Closed()
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """One thread at a time: two in the same llama.cpp context end the whole process."""
+        if not self._busy.acquire(blocking=False):
+            raise ModelError(
+                f"{self.name} is busy in another thread; wait for it, or load a second model."
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.kind}, n_ctx={self.context_params.n_ctx}>"
 
     def _described(self) -> str:
-        """`general.name` and the quantisation, from the GGUF's metadata."""
+        """`general.name` and the quantisation, from the GGUF's metadata, without control marks."""
         name = self.metadata.get("general.name") or Path(self.model_path).stem
+        name = "".join(char for char in name if char.isprintable())[:80]
         quantisation = self._model.desc().split()[-1]
         return name if quantisation.lower() in name.lower() else f"{name} {quantisation}"
+
+    def _checked(self, prompt: Any) -> Any:
+        """The prompt as llama-cpp-python takes it: a text, or a list of ids of this vocabulary."""
+        if not isinstance(prompt, str | list | tuple | np.ndarray):
+            raise ModelError(
+                f"A prompt is a text or token ids, not {type(prompt).__name__}; "
+                "of a Prompt, give prompt.tokens(llm)."
+            )
+        if not len(prompt):
+            raise ModelError("The prompt is empty; give at least one token of text.")
+        if isinstance(prompt, str):
+            return prompt.encode("utf-8", "replace").decode()
+        ids = [int(token) for token in prompt]
+        if wrong := [token for token in ids if not 0 <= token < self.n_vocab()]:
+            raise ModelError(f"{wrong[0]} is no token id: {self.name} has {self.n_vocab()}.")
+        return ids
+
+    def _end(self, note: _Generation) -> int:
+        note.cut = True
+        return int(self.token_eos())
 
     def _control_token(self, text: str) -> int | None:
         ids = self.tokenize(text.encode("utf-8", "replace"), add_bos=False, special=True)
@@ -166,6 +221,8 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         self, answer: dict[str, Any], generation: _Generation, text: str
     ) -> dict[str, Any]:
         answer["choices"][0]["tokens"] = self._tokens_of(generation, text)
+        if generation.cut:
+            answer["choices"][0]["finish_reason"] = "length"
         answer.setdefault("usage", {})["evaluated_tokens"] = generation.prompt_evaluated
         return answer
 
@@ -195,25 +252,20 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             wanted = wanted[len(piece) :]
         return kept + (self.tokenize(wanted, add_bos=False) if wanted else [])
 
-    @contextmanager
-    def _claimed(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise ModelError(
-                f"{self.name} is busy in another thread; wait for it, or load a second model."
-            )
-        try:
-            yield
-        finally:
-            self._busy.release()
-
 
 class _Generation:
     """What `generate` notes down for the completion around it."""
 
-    def __init__(self, stop_ids: Iterable[int] = ()) -> None:
-        self.stop_ids = set(stop_ids)
+    def __init__(self, stop_ids: Iterable[int] = (), limit: int = 0) -> None:
+        self.stop_ids, self.limit = set(stop_ids), limit
         self.tokens: list[int] = []
         self.prompt_evaluated = 0
+        self.cut = False
+
+    def over(self, llm: LocalModel) -> bool:
+        """Whether no token may follow; llama-cpp-python runs on inside a multi-byte character."""
+        full = bool(self.tokens) and llm.n_tokens >= llm.n_ctx()
+        return full or (self.limit > 0 and len(self.tokens) >= self.limit + BYTES_LEFT)
 
 
 class _Closed:
@@ -221,16 +273,3 @@ class _Closed:
 
     def __getattr__(self, name: str) -> Any:
         raise ModelError("This model is closed; load it again with load_model().")
-
-
-def _one_sentence(call: Any, prompt: Any, **options: Any) -> Any:
-    """Calls llama-cpp-python; what it says about a bad prompt becomes a `ModelError`."""
-    if not prompt:
-        raise ModelError("The prompt is empty; give at least one token of text.")
-    try:
-        return call(prompt=prompt, **options)
-    except ValueError as error:
-        todo = (
-            " Shorten it, or load the model with a larger n_ctx." if "window" in str(error) else ""
-        )
-        raise ModelError(f"{error}.{todo}") from None
