@@ -15,9 +15,10 @@ class Saying:
 
     name, kind = "Saying", "scripted"
 
-    def __init__(self, tokenizer, *texts, n_ctx=4096):
+    def __init__(self, tokenizer, *texts, n_ctx=4096, tokens=False):
         self.tokenize, self.detokenize = tokenizer.tokenize, tokenizer.detokenize
         self.texts, self.prompts, self.size = list(texts), [], n_ctx
+        self.gives_tokens = tokens
 
     def n_ctx(self):
         return self.size
@@ -30,7 +31,10 @@ class Saying:
         cut = text.endswith("✂")
         text = text.removesuffix("✂")
         finish = "length" if cut else "stop"
-        return {"choices": [{"text": text, "finish_reason": finish}], "usage": {}}
+        choice = {"text": text, "finish_reason": finish}
+        if self.gives_tokens:
+            choice["tokens"] = self.tokenize(text.encode(), add_bos=False)
+        return {"choices": [choice], "usage": {}}
 
 
 def test_a_call_runs_and_its_result_is_answered(tiny, box):
@@ -70,7 +74,7 @@ def test_two_calls_in_one_turn(tiny, box):
 def test_every_ending_has_a_sentence(tiny, box, texts, ending):
     run = run_agent(Saying(tiny, *texts), box, "?", max_steps=4)
     assert run.ending == ending
-    assert run.explanation.endswith((".", "kept."))
+    assert run.explanation.endswith(".")
     assert (run.answer is not None) == (ending == "answered")
 
 
@@ -150,7 +154,7 @@ def test_steps_come_as_they_end_and_are_on_disk_at_once(tiny, box, tmp_path):
 
 def test_a_saved_run_is_the_run(tiny, box, tmp_path):
     llm = Saying(tiny, WEATHER % "\\ud83d", "é🦙 <|im_end|> \u2028 done")
-    run = run_agent(llm, box, "Où ?", path=tmp_path / "live.jsonl")
+    run = run_agent(llm, box, "Où \ud83d ?", path=tmp_path / "live.jsonl")
     run.save(tmp_path / "saved.jsonl")
     for name in ("live.jsonl", "saved.jsonl"):
         loaded = Run.load(tmp_path / name)
@@ -160,17 +164,78 @@ def test_a_saved_run_is_the_run(tiny, box, tmp_path):
 
 def test_a_file_cut_in_its_last_line_loads(tiny, box, tmp_path):
     path = tmp_path / "run.jsonl"
-    run_agent(Saying(tiny, WEATHER % "Tokyo", "Done."), box, "?", path=path)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:2]) + lines[2][:50])
-    loaded = Run.load(path)
-    assert (len(loaded.steps), loaded.ending) == (1, "interrupted")
+    run_agent(Saying(tiny, WEATHER % "Tokyo", "C'est l'été à Tōkyō."), box, "?", path=path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = path.read_bytes()
+    for end in range(len("".join(lines[:2]).encode()), len("".join(lines[:3]).encode()) - 1):
+        path.write_bytes(whole[:end])  # inside a character as well
+        loaded = Run.load(path)
+        assert (len(loaded.steps), loaded.ending) == (1, "interrupted")
+    path.write_text("".join(lines[:3]) + '{"ending": "won", "answer": 1, "detail": ""}\n{}')
+    with pytest.raises(ToolcallLabError, match="line 4: not a saved run"):
+        Run.load(path)
+    path.write_bytes(b"\x89PNG\r\n\xff")
+    with pytest.raises(ToolcallLabError, match="line 1: not a saved run"):
+        Run.load(path)
     path.write_text(lines[0] + "{}\n" + lines[2])
     with pytest.raises(ToolcallLabError, match="line 2: not a saved run"):
         Run.load(path)
     path.write_text("")
     with pytest.raises(ToolcallLabError, match="line 1: not a saved run"):
         Run.load(path)
+
+
+def test_an_interrupt_keeps_what_was_done(tiny, tmp_path):
+    sent = []
+
+    @tool
+    def send(to: str) -> str:
+        """Sends a mail."""
+        if to == "slow":
+            raise KeyboardInterrupt
+        sent.append(to)
+        return "sent"
+
+    call = '{"tool_call": {"name": "send", "arguments": {"to": "%s"}}}'
+    path = tmp_path / "run.jsonl"
+    llm = Saying(tiny, call % "boss" + call % "slow")
+    run = run_agent(llm, Toolbox([send]), "?", path=path)
+    assert (sent, run.ending) == (["boss"], "interrupted")
+    assert [len(run.steps[0].calls), len(run.steps[0].results)] == [2, 1]
+    assert Run.load(path).steps == run.steps
+    with pytest.raises(KeyboardInterrupt):
+        list(iter_agent(Saying(tiny, KeyboardInterrupt()), Toolbox([send]), "?"))
+
+    def stop(step):
+        raise KeyboardInterrupt
+
+    run = run_agent(Saying(tiny, call % "boss"), Toolbox([send]), "?", on_step=stop)
+    assert (len(run.steps), run.ending) == (1, "interrupted")
+
+
+@pytest.mark.parametrize(
+    ("text", "n_ctx", "ending", "detail"),
+    [
+        ("It is✂", 4096, "answered", "cut at max_tokens"),
+        ('{"tool_✂', 4096, "step_limit", "It was 1"),
+        ("word " * 100 + "✂", 1280, "context_full", "It was cut: n_ctx is 1280"),
+    ],
+)
+def test_a_cut_answer_is_not_taken_for_a_whole_one(tiny, box, text, n_ctx, ending, detail):
+    llm = Saying(tiny, text, n_ctx=n_ctx, tokens=True)
+    run = run_agent(llm, box, "?", max_steps=1)
+    assert run.ending == ending
+    assert detail in run.explanation
+
+
+def test_a_wrong_option_costs_no_file(tiny, box, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text("precious")
+    with pytest.raises(TypeError):
+        run_agent(Saying(tiny), box, "?", path=path, max_step=3)
+    with pytest.raises(ToolcallLabError, match="max_tokens=0"):
+        run_agent(Saying(tiny), box, "?", path=path, max_tokens=0)
+    assert path.read_text() == "precious"
 
 
 def test_a_plain_llama_is_a_model_too(tiny_path, box):

@@ -83,6 +83,44 @@ def test_the_budget_cuts_and_says_so(llm, box):
     assert read_tool_calls(made.text, box, finish_reason="length").problem == "truncated"
 
 
+def parameters(**properties):
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        parameters(x={"const": {"type": "string"}}),
+        parameters(x={"enum": [{"type": "string"}, 'a"\\b']}),
+        parameters(x={"type": "string", "minLength": 500}),
+        parameters(x={"$ref": "#/$defs/Q"}) | {"$defs": {"Q": {"type": "string", "enum": ["q"]}}},
+        parameters(type={"type": "string", "enum": ["t"]}),
+        parameters(x={"type": "array", "items": {"type": "integer", "enum": [1, 2]}}),
+    ],
+    ids=["const", "enum", "minLength", "ref", "named type", "array"],
+)
+def test_schemas_of_every_sort(llm, schema):
+    box = Toolbox([Tool("f", "Does it.", schema, print)])
+    constraint = grammar.tool_call(box)
+    made = grammar.generate(llm, chat(box, "Do it."), constraint, max_tokens=1500)
+    assert made.finish_reason == "stop"
+    assert read_tool_calls(made.text, box).problem is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (parameters(x={"$ref": "#"}), "refers to itself"),
+        (parameters(x={"$ref": "#/$defs/No"}), "leads nowhere"),
+        (parameters(x={"$ref": "https://example.org/x"}), "leads nowhere"),
+    ],
+)
+def test_references_without_an_end_are_refused(schema, message):
+    with pytest.raises(ConstraintError, match=message) as caught:
+        grammar.tool_call(Toolbox([Tool("f", "d", schema, print)]))
+    assert "\n" not in str(caught.value)
+
+
 def test_wrong_uses_are_explained(llm, box):
     with pytest.raises(ConstraintError, match="without tools"):
         grammar.tool_call(Toolbox())

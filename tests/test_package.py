@@ -46,6 +46,9 @@ def test_ask_shows_the_steps_the_call_its_result_and_the_answer(capsys, tmp_path
         (["ask", "hi", "--model", "nope.gguf"], "'nope.gguf' does not exist"),
         (["ask", "hi", "--n-ctx", "300"], "multiple of 256"),
         (["ask", "  "], "question is empty"),
+        (["ask", "hi", "--save", "/nowhere/run.jsonl"], "No such file"),
+        (["ask", "hi", "--model", "~nobody/x.gguf"], "does not exist"),
+        (["ask", "hi", "--model", "x" * 300], "can't be read"),
     ],
 )
 def test_a_mistake_gets_one_sentence(capsys, arguments, message):

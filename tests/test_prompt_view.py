@@ -138,8 +138,16 @@ def test_wrong_uses_are_explained(prompt, llm, tiny, box):
     with pytest.raises(ToolcallLabError, match="text, tokens, raw, not 'html'"):
         PromptView(prompt, llm, show="html")
     empty = run_agent(Saying(tiny), box, "?", max_steps=0)
-    with pytest.raises(ToolcallLabError, match="no steps yet"):
+    with pytest.raises(ToolcallLabError, match="no steps to show"):
         PromptView(empty)
+
+
+def test_a_hostile_model_name_is_made_visible(run):
+    run.model = "Evil\x1b[31m\u202e<b>"
+    for shown in (PromptView(run).to_html(), PromptView(run).to_text()):
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+    assert "<b>" not in PromptView(run).to_html().split("Evil")[1][:30]
 
 
 def test_what_can_not_be_seen_is_marked():

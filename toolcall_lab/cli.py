@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         return int(options.run(options))
-    except ToolcallLabError as error:
+    except (ToolcallLabError, OSError) as error:
         print(f"toolcall-lab: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -22,7 +22,9 @@ from .tools import Toolbox
 if TYPE_CHECKING:
     from .models.local import LocalModel
 
-MAX_STRING = 400  # characters; without a bound, a chatty model fills any budget inside a string
+# Without a bound, a chatty model fills any budget inside a text, a list of texts even more so.
+MAX_STRING = 400  # characters
+MAX_ITEMS = 32
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Generation:
 def tool_call(toolbox: Toolbox) -> Constraint:
     """One call in the course's form, of a tool in the box, with arguments that meet its schema.
 
-    It forces a call: whether one is needed isn't asked. Raises `ConstraintError` if the toolbox is
-    empty or a schema can't be compiled.
+    It forces a call: whether one is needed isn't asked. An object whose keys are free may still
+    come out with the same key twice, and reading then refuses it. Raises `ConstraintError` if the
+    toolbox is empty or a schema can't be compiled.
     """
     if not toolbox:
         raise ConstraintError("A toolbox without tools allows no call; put a tool into it.")
@@ -64,7 +67,7 @@ def tool_call(toolbox: Toolbox) -> Constraint:
             "type": "object",
             "properties": {
                 "name": {"const": tool.name},
-                "arguments": _bounded(tool.closed_parameters),
+                "arguments": _prepared(tool.closed_parameters, tool.closed_parameters),
             },
             "required": ["name", "arguments"],
             "additionalProperties": False,
@@ -101,27 +104,32 @@ def generate(
     ids = _prompt_ids(llm, prompt)
     room = min(max_tokens, llm.n_ctx() - len(ids))
     if room <= 0:
-        raise ModelError(f"The prompt's {len(ids)} tokens leave no room in n_ctx={llm.n_ctx()}.")
+        raise ModelError(
+            f"The prompt's {len(ids)} tokens and max_tokens={max_tokens} leave no room for an "
+            f"answer in n_ctx={llm.n_ctx()}."
+        )
     matcher = _matcher(llm, constraint)
     random = np.random.default_rng(seed)
     before, started = llm.tokens_evaluated, None
     out: list[int] = []
     forced = prompt_evaluated = 0
-    while len(out) < room and not matcher.is_stopped():
-        ahead = matcher.compute_ff_tokens()[: room - len(out)]
-        forced += len(ahead)
-        if not ahead:
-            logits = llm.next_logits(ids + out)
-            if started is None:  # this evaluation read the prompt, with what was forced behind it
-                started = llm.evaluations
-                prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
-            allowed = np.where(_mask(matcher, len(logits)), logits, -np.inf)
-            ahead = [_choose(allowed, temperature, random)]
-            if ahead == [llm.token_eos()]:
-                break
-        if not matcher.consume_tokens(ahead):
-            raise ConstraintError(f"The constraint failed: {matcher.get_error()}")
-        out += ahead
+    with llm.claimed():
+        while len(out) < room and not matcher.is_stopped():
+            ahead = matcher.compute_ff_tokens()[: room - len(out)]
+            forced += len(ahead)
+            if not ahead:
+                logits = llm.next_logits(ids + out)
+                if started is None:  # it read the prompt, with what was forced behind it
+                    started = llm.evaluations
+                    prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
+                allowed = np.where(_mask(matcher, len(logits)), logits, -np.inf)
+                ahead = [_choose(allowed, temperature, random)]
+                if ahead == [llm.token_eos()]:
+                    break
+            if not matcher.consume_tokens(ahead):
+                reason = _first_line(matcher.get_error())
+                raise ConstraintError(f"The constraint failed: {reason}")
+            out += ahead
     return Generation(
         text=llm.detokenize(out).decode("utf-8", "replace"),
         tokens=out,
@@ -149,22 +157,58 @@ def _compile(schema: dict[str, Any]) -> str:
     grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=options)
     failed, messages = LLMatcher.validate_grammar_with_warnings(grammar)
     if failed:
-        raise ConstraintError(f"This schema can't constrain a completion: {messages[0].strip()}")
+        reason = _first_line(messages[0])
+        raise ConstraintError(f"This schema can't constrain a completion: {reason}")
     return str(grammar)
 
 
-def _bounded(schema: Any) -> Any:
-    """The schema with a bound on every text that has none, so that a call always ends."""
-    if isinstance(schema, list):
-        return [_bounded(item) for item in schema]
+def _first_line(reason: str) -> str:
+    return reason.strip().splitlines()[0]  # llguidance adds a dump of its state
+
+
+def _prepared(schema: Any, root: dict[str, Any], seen: tuple[str, ...] = ()) -> Any:
+    """The schema, to stand inside another one: references resolved, texts and lists bounded."""
     if not isinstance(schema, dict):
-        return schema
-    bounded = {key: _bounded(value) for key, value in schema.items()}
-    types = bounded.get("type")
-    if types == "string" or (isinstance(types, list) and "string" in types):
-        free = not {"enum", "const", "pattern", "format", "maxLength"} & set(bounded)
-        return bounded | ({"maxLength": MAX_STRING} if free else {})
-    return bounded
+        return schema  # true or false
+    if reference := schema.get("$ref"):
+        if reference in seen:
+            raise ConstraintError(f"{reference!r} refers to itself; a constraint needs an end.")
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        return _prepared(_resolve(root, reference) | beside, root, (*seen, reference))
+    prepared: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            prepared[key] = {name: _prepared(part, root, seen) for name, part in value.items()}
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            prepared[key] = [_prepared(part, root, seen) for part in value]
+        elif key in ("items", "additionalProperties"):
+            prepared[key] = _prepared(value, root, seen)
+        elif key != "$defs":
+            prepared[key] = value
+    return _bounded(prepared)
+
+
+def _resolve(root: dict[str, Any], reference: str) -> dict[str, Any]:
+    """What a reference within the schema points to (JSON Pointer, RFC 6901)."""
+    found: Any = root if reference.startswith("#") else None
+    for part in reference.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        found = found.get(key) if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        raise ConstraintError(f"The reference {reference!r} leads nowhere in its schema.")
+    return found
+
+
+def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with an end to each text and list that has none, so that a call has one."""
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    free = not {"enum", "const", "pattern", "format"} & set(schema)
+    if "string" in types and free:
+        schema = {"maxLength": max(MAX_STRING, schema.get("minLength", 0))} | schema
+    if "array" in types and free:
+        schema = {"maxItems": max(MAX_ITEMS, schema.get("minItems", 0))} | schema
+    return schema
 
 
 _tokenizers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -181,7 +225,7 @@ def _matcher(llm: LocalModel, constraint: Constraint) -> Any:
             _tokenizers[llm] = lltokenizer_from_vocab(llm._model.vocab)
     matcher = LLMatcher(_tokenizers[llm], constraint.grammar)
     if matcher.is_error():
-        raise ConstraintError(f"The constraint failed: {matcher.get_error()}")
+        raise ConstraintError(f"The constraint failed: {_first_line(matcher.get_error())}")
     return matcher
 
 

@@ -71,8 +71,8 @@ class Step:
 class Run:
     """The steps of one task. `ending` is a key of `ENDINGS`, None while the run goes on.
 
-    `model` and `kind` say who spoke, `pieces` gives the text of each token id that occurs.
-    With a `path`, each step is on disk as soon as it has ended.
+    `model` and `kind` say who spoke, `detail` adds to why it stopped, `pieces` gives the text of
+    each token id that occurs. With a `path`, each step is on disk as soon as it has ended.
     """
 
     query: str
@@ -83,13 +83,15 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     ending: str | None = None
     answer: str | None = None
+    detail: str = ""
     pieces: dict[int, str] = field(default_factory=dict)
     path: Path | None = None
 
     @property
     def explanation(self) -> str:
-        """Why the run stopped, in a sentence."""
-        return ENDINGS[self.ending] if self.ending else "The run has not ended."
+        """Why the run stopped, in a sentence or two."""
+        why = ENDINGS[self.ending] if self.ending else "The run has not ended."
+        return f"{why} {self.detail}".strip()
 
     def begin(self) -> None:
         """Starts the file, if the run has a path."""
@@ -104,9 +106,9 @@ class Run:
         self.steps.append(step)
         self._append(_step_to_json(step, before, new))
 
-    def end(self, ending: str, answer: str | None = None) -> None:
-        """Notes how the run ended."""
-        self.ending, self.answer = ending, answer
+    def end(self, ending: str, answer: str | None = None, detail: str = "") -> None:
+        """Notes how the run ended; `detail` is a further sentence, with the numbers."""
+        self.ending, self.answer, self.detail = ending, answer, detail
         self._append(self._last())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -124,7 +126,7 @@ class Run:
 
         Raises `ToolcallLabError` if the file isn't a run, naming the line.
         """
-        lines = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
         run: Run | None = None
         for number, line in enumerate(lines, 1):
             try:
@@ -147,7 +149,7 @@ class Run:
         return {"run": 1} | {key: getattr(self, key) for key in keys}
 
     def _last(self) -> dict[str, Any]:
-        return {"ending": self.ending, "answer": self.answer}
+        return {"ending": self.ending, "answer": self.answer, "detail": self.detail}
 
     def _append(self, value: dict[str, Any]) -> None:
         if self.path is not None:
@@ -187,7 +189,8 @@ def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
         run.pieces |= {int(token): piece for token, piece in value["pieces"].items()}
         run.steps.append(_step_from_json(value["step"], run.steps[-1] if run.steps else None))
     else:
-        run.ending, run.answer = value["ending"], value["answer"]
+        ENDINGS[value["ending"]]  # a KeyError if it's none
+        run.ending, run.answer, run.detail = value["ending"], value["answer"], value["detail"]
     return run
 
 

@@ -5,6 +5,7 @@ no network, a second of time and 64 MB of memory at most.
 """
 
 import ast
+import math
 from typing import Annotated
 
 from ..tools import Tool, tool
@@ -13,7 +14,12 @@ SECONDS, MEMORY = 1.0, 64 * 2**20
 _SIGNS = str.maketrans(
     {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "\u00a0": " ", "\u202f": " "}
 )
-_PRELUDE = "from math import pi, e, sqrt, floor, ceil, log, log10, exp, sin, cos, tan, factorial\n"
+_FUNCTIONS = {"sqrt", "floor", "ceil", "log", "log10", "exp", "sin", "cos", "tan", "factorial"}
+_BUILT_IN = {"abs", "round", "min", "max"}
+_CONSTANTS = {"pi", "e"}
+_PRELUDE = f"from math import {', '.join(sorted(_FUNCTIONS | _CONSTANTS))}\n"
+_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.operator, ast.UAdd, ast.USub, ast.Load)
+_HINT = "write an arithmetic expression such as 12 * (3 + 4)"
 
 Expression = Annotated[str, "For example 12 * (3 + 4)"]
 
@@ -21,44 +27,57 @@ Expression = Annotated[str, "For example 12 * (3 + 4)"]
 def calculator() -> Tool:
     """The tool `calculate`.
 
-    >>> calculator()("48317 * 9276")
+    >>> calculator()("48317 × 9276")
     '48317 * 9276 = 448188492'
     """
 
     @tool
     def calculate(expression: Expression) -> str:
         """Computes an arithmetic expression."""
-        return f"{expression} = {evaluate(expression)}"
+        source = _arithmetic(expression)
+        return f"{source} = {_evaluate(source)}"
 
     return calculate
 
 
-def evaluate(expression: str) -> str:
-    """The value of an arithmetic expression in Python's notation, as a text.
+def _arithmetic(expression: str) -> str:
+    """The expression in Python's notation; raises `ValueError` if it's anything but arithmetic."""
+    try:
+        tree = ast.parse(expression.translate(_SIGNS).strip(), mode="eval").body
+        for node in ast.walk(tree):
+            _check(node)
+        return ast.unparse(tree)
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"that can't be read; {_HINT}") from None
 
-    Raises `ValueError` with a sentence for the model if it isn't one or takes too much.
-    """
+
+def _check(node: ast.AST) -> None:
+    if isinstance(node, ast.BitXor):
+        raise ValueError("^ is no power in Python; write ** for powers")
+    if isinstance(node, ast.Name):
+        fits = node.id in _FUNCTIONS | _BUILT_IN | _CONSTANTS
+    elif isinstance(node, ast.Call):
+        fits = isinstance(node.func, ast.Name) and not node.keywords
+    elif isinstance(node, ast.Constant):
+        fits = type(node.value) in (int, float)
+    else:
+        fits = isinstance(node, _OPERATIONS)
+    if not fits:
+        raise ValueError(f"{type(node).__name__} is no arithmetic; {_HINT}")
+
+
+def _evaluate(source: str) -> str:
+    """The value, exact for whole numbers, with 15 digits for others."""
     import pydantic_monty
 
-    source = expression.translate(_SIGNS).strip()
-    _check(source)
     limits = {"max_feed_duration_secs": SECONDS, "max_memory": MEMORY}
     try:
         with pydantic_monty.Monty() as pool, pool.checkout(limits=limits) as session:
             value = session.feed_run(_PRELUDE + source)
     except pydantic_monty.MontyError as error:
         raise ValueError(str(error).splitlines()[-1]) from None
-    if not isinstance(value, int | float):
-        raise ValueError(f"the result is not a number but {type(value).__name__}")
-    return str(value) if isinstance(value, int) else f"{value:.12g}"
-
-
-def _check(source: str) -> None:
-    try:
-        tree = ast.parse(source, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(
-            "that is not an arithmetic expression; write one like 12 * (3 + 4)"
-        ) from None
-    if any(isinstance(node, ast.BitXor) for node in ast.walk(tree)):
-        raise ValueError("^ is no power in Python; write ** for powers")
+    if type(value) not in (int, float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(f"the result is no number but {value!r:.40}")
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return str(value) if isinstance(value, int) else f"{value:.15g}"

@@ -186,7 +186,7 @@ def _summary(page: Page) -> str:
     share = 100 * page.total / page.n_ctx
     free = page.n_ctx - page.total
     count = f"{page.total} of {page.n_ctx} tokens ({share:.1f} %), {free} free"
-    return f"{page.title}{count} · {page.speaker}"
+    return f"{page.title}{count} · {visible(page.speaker)}"
 
 
 def _more(ids: Sequence[int]) -> str:
@@ -213,7 +213,7 @@ def _last_turn(spans: Sequence[Span]) -> int:
 def _run_pages(run: Run) -> list[Page]:
     """One page a step; what is new in it is what the prompt of the step before didn't have."""
     if not run.steps:
-        raise ToolcallLabError("This run has no steps yet, so there is no prompt to show.")
+        raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
     pages, kept = [], 0
     for number, step in enumerate(run.steps, 1):
         title = f"Step {number} of {len(run.steps)}: "
