@@ -66,13 +66,13 @@ picture: setup
 
 lock: setup
 	$(PY) -m pip install --quiet uv
-	$(PY) -m uv pip compile pyproject.toml --all-extras --universal --python-version 3.10 \
+	$(PY) -m uv pip compile pyproject.toml --extra lab --extra test --universal --python-version 3.10 \
 	  --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
 	  --upgrade --output-file constraints.txt
 
 lowest: setup
 	$(PY) -m pip install --quiet uv
-	$(PY) -m uv pip compile pyproject.toml --all-extras --resolution lowest-direct --quiet \
+	$(PY) -m uv pip compile pyproject.toml --extra lab --extra test --resolution lowest-direct --quiet \
 	  --no-emit-index-url --output-file .venv-lowest.txt
 	$(PYTHON) -m venv --clear .venv-lowest
 	CMAKE_ARGS="$${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" $(subst .venv,.venv-lowest,$(PY)) -m pip install \

@@ -54,6 +54,8 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             super().__init__(str(path), n_threads=threads, **options)
         self.entry: KnownModel | None = identify(path)
         self.name = self.entry.name if self.entry else self._described()
+        if self.lora_path:
+            self.name += f" + {Path(self.lora_path).stem}"
 
     @property
     def calls_tools(self) -> bool:

@@ -1,0 +1,795 @@
+"""The tools of the training data, and what people say when they want one.
+
+Each entry is a family: several names, descriptions and argument names for one ability, drawn anew
+for each conversation, so that a model has to read the schema and can't remember the tool. All
+sentences are our own. Requests name slots in braces; a slot's value comes from `values.POOLS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Argument:
+    """`names` to draw from, the pool of its values, what the schema says of it."""
+
+    names: str
+    pool: str
+    description: str
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Family:
+    """An ability: `result` is what the tool returns, `answers` what is said with it."""
+
+    names: str
+    description: str
+    arguments: dict[str, Argument]
+    en: tuple[str, ...]
+    fr: tuple[str, ...]
+    result: str
+    answer_en: str
+    answer_fr: str
+
+
+def a(names: str, pool: str, description: str, required: bool = True) -> Argument:
+    return Argument(names, pool, description, required)
+
+
+FAMILIES = (
+    Family(
+        "get_weather current_weather weather_report fetch_conditions",
+        "Gets the current weather for a city.",
+        {"city": a("city location place town", "city", "The city")},
+        (
+            "What's the weather like in {city}?",
+            "Is it raining in {city} right now?",
+            "weather {city}",
+            "Do I need a coat in {city} today?",
+        ),
+        (
+            "Quel temps fait-il à {city} ?",
+            "Il pleut à {city} en ce moment ?",
+            "météo {city}",
+            "Faut-il un manteau à {city} aujourd'hui ?",
+        ),
+        "{city}: {degrees} °C, {sky}",
+        "It is {degrees} °C and {sky} in {city}.",
+        "Il fait {degrees} °C à {city}, temps : {sky}.",
+    ),
+    Family(
+        "get_forecast weather_forecast forecast_days predict_weather",
+        "Forecasts the weather of a city for some days.",
+        {
+            "city": a("city place location", "city", "The city"),
+            "days": a("days n_days horizon", "small", "How many days"),
+        },
+        (
+            "What will the weather be in {city} over the next {days} days?",
+            "Give me a {days}-day forecast for {city}.",
+        ),
+        (
+            "Quel temps est prévu à {city} pour les {days} prochains jours ?",
+            "Donne-moi les prévisions sur {days} jours pour {city}.",
+        ),
+        "{city}, {days} days: {sky}, around {degrees} °C",
+        "Over the next {days} days, expect {sky} in {city}, around {degrees} °C.",
+        "Pour les {days} prochains jours à {city} : {sky}, environ {degrees} °C.",
+    ),
+    Family(
+        "get_time current_time clock time_now",
+        "Gives the current time.",
+        {},
+        ("What time is it?", "Tell me the time, please.", "time?", "Is it already noon?"),
+        (
+            "Quelle heure est-il ?",
+            "Donne-moi l'heure, s'il te plaît.",
+            "heure ?",
+            "Est-ce qu'il est déjà midi ?",
+        ),
+        "{clock}",
+        "It is {clock}.",
+        "Il est {clock}.",
+    ),
+    Family(
+        "get_date today current_date calendar_today",
+        "Gives today's date.",
+        {},
+        ("What's today's date?", "Which day is it today?"),
+        ("Quelle est la date d'aujourd'hui ?", "On est le combien ?"),
+        "{date}",
+        "Today is {date}.",
+        "Nous sommes le {date}.",
+    ),
+    Family(
+        "time_in world_clock local_time time_zone_clock",
+        "Gives the local time of a city.",
+        {"city": a("city zone place", "city", "The city")},
+        ("What time is it in {city}?", "Is it late in {city} now?"),
+        ("Quelle heure est-il à {city} ?", "Est-il tard à {city} maintenant ?"),
+        "{city}: {clock}",
+        "In {city} it is {clock}.",
+        "À {city}, il est {clock}.",
+    ),
+    Family(
+        "calculate compute evaluate_expression calculator",
+        "Computes an arithmetic expression.",
+        {
+            "expression": a(
+                "expression formula input", "expression", "The expression, for example 3 * (4 + 5)"
+            )
+        },
+        (
+            "What is {expression}?",
+            "Calculate {expression}.",
+            "How much is {expression}?",
+            "{expression} = ?",
+        ),
+        (
+            "Combien font {expression} ?",
+            "Calcule {expression}.",
+            "Que vaut {expression} ?",
+            "{expression} = ?",
+        ),
+        "{number}",
+        "The result is {number}.",
+        "Le résultat est {number}.",
+    ),
+    Family(
+        "add sum_numbers addition plus",
+        "Adds two numbers.",
+        {
+            "x": a("a x first left", "number", "The first number"),
+            "y": a("b y second right", "number", "The second number"),
+        },
+        ("Add {x} and {y}.", "What is the sum of {x} and {y}?", "{x} plus {y}?"),
+        ("Additionne {x} et {y}.", "Quelle est la somme de {x} et {y} ?", "{x} plus {y} ?"),
+        "{number}",
+        "The sum is {number}.",
+        "La somme est {number}.",
+    ),
+    Family(
+        "multiply product times mul",
+        "Multiplies two numbers.",
+        {
+            "x": a("a x first factor", "number", "The first factor"),
+            "y": a("b y second by", "number", "The second factor"),
+        },
+        ("Multiply {x} by {y}.", "What is {x} times {y}?", "{x} multiplied by {y}"),
+        ("Multiplie {x} par {y}.", "Combien font {x} fois {y} ?", "{x} multiplié par {y}"),
+        "{number}",
+        "The product is {number}.",
+        "Le produit est {number}.",
+    ),
+    Family(
+        "percentage percent_of take_percent",
+        "Computes a percentage of an amount.",
+        {
+            "rate": a("percent rate p", "percent", "The percentage"),
+            "amount": a("amount value total", "number", "The amount"),
+        },
+        ("What is {rate}% of {amount}?", "How much is {rate} percent of {amount}?"),
+        ("Combien font {rate} % de {amount} ?", "Quel est {rate} pour cent de {amount} ?"),
+        "{number}",
+        "That is {number}.",
+        "Cela fait {number}.",
+    ),
+    Family(
+        "convert_currency exchange fx_convert money_convert",
+        "Converts an amount of money from one currency to another.",
+        {
+            "amount": a("amount value sum", "number", "How much"),
+            "source": a("from_currency source base", "currency", "Three-letter code"),
+            "target": a("to_currency target quote", "currency2", "Three-letter code"),
+        },
+        ("How much is {amount} {source} in {target}?", "Convert {amount} {source} to {target}."),
+        (
+            "Combien font {amount} {source} en {target} ?",
+            "Convertis {amount} {source} en {target}.",
+        ),
+        "{amount} {source} = {number} {target}",
+        "{amount} {source} are {number} {target}.",
+        "{amount} {source} font {number} {target}.",
+    ),
+    Family(
+        "convert_units unit_converter measure_convert",
+        "Converts a measurement between units.",
+        {
+            "value": a("value quantity amount", "number", "The number"),
+            "source": a("from_unit unit source", "unit", "The unit it has"),
+            "target": a("to_unit into target", "unit2", "The unit wanted"),
+        },
+        ("Convert {value} {source} to {target}.", "How many {target} are {value} {source}?"),
+        ("Convertis {value} {source} en {target}.", "{value} {source}, combien de {target} ?"),
+        "{number} {target}",
+        "{value} {source} are {number} {target}.",
+        "{value} {source} font {number} {target}.",
+    ),
+    Family(
+        "search_web web_search find_online browse",
+        "Searches the web.",
+        {"query": a("query q terms keywords", "topic", "What to search for")},
+        (
+            "Search the web for {query}.",
+            "Find something online about {query}.",
+            "Look up {query} on the internet.",
+        ),
+        (
+            "Cherche sur le web : {query}.",
+            "Trouve quelque chose en ligne sur {query}.",
+            "Fais une recherche sur {query}.",
+        ),
+        "3 results for {query}: {url}",
+        "I found this about {query}: {url}",
+        "Voici ce que j'ai trouvé sur {query} : {url}",
+    ),
+    Family(
+        "read_page open_url fetch_page get_page",
+        "Reads the text of a web page.",
+        {"url": a("url address link page", "url", "The address of the page")},
+        ("Read {url} for me.", "What does the page {url} say?", "Open {url}."),
+        ("Lis {url} pour moi.", "Que dit la page {url} ?", "Ouvre {url}."),
+        "The page is about {topic}.",
+        "The page is about {topic}.",
+        "La page parle de {topic}.",
+    ),
+    Family(
+        "search_news latest_news headlines news_about",
+        "Finds the latest news on a topic.",
+        {
+            "topic": a("topic subject about", "topic", "The topic"),
+            "limit": a("limit count max_results", "small", "How many", False),
+        },
+        (
+            "What's new about {topic}?",
+            "Give me {limit} news items about {topic}.",
+            "Any news on {topic}?",
+        ),
+        (
+            "Quoi de neuf sur {topic} ?",
+            "Donne-moi {limit} actualités sur {topic}.",
+            "Des nouvelles de {topic} ?",
+        ),
+        "1. {title} 2. {title2}",
+        "The latest news: {title}, and {title2}.",
+        "Les dernières nouvelles : {title}, et {title2}.",
+    ),
+    Family(
+        "read_file open_file cat_file load_text",
+        "Reads a text file.",
+        {"path": a("path filename file", "path", "The file's path")},
+        ("Show me the file {path}.", "What's in {path}?", "Read {path}."),
+        ("Montre-moi le fichier {path}.", "Qu'y a-t-il dans {path} ?", "Lis {path}."),
+        "{phrase}",
+        "The file says: {phrase}",
+        "Le fichier contient : {phrase}",
+    ),
+    Family(
+        "write_file save_text create_file store_file",
+        "Writes a text to a file.",
+        {
+            "path": a("path filename target", "path", "Where to write"),
+            "text": a("content text body", "phrase", "What to write"),
+        },
+        ('Write "{text}" to {path}.', 'Save the text "{text}" in the file {path}.'),
+        ("Écris « {text} » dans {path}.", "Enregistre le texte « {text} » dans le fichier {path}."),
+        "saved {path}",
+        "I saved it in {path}.",
+        "C'est enregistré dans {path}.",
+    ),
+    Family(
+        "list_files directory_listing ls show_folder",
+        "Lists the files of a folder.",
+        {"folder": a("folder directory path", "folder", "The folder")},
+        ("Which files are in {folder}?", "List {folder}."),
+        ("Quels fichiers y a-t-il dans {folder} ?", "Liste le dossier {folder}."),
+        "{path}, {path2}",
+        "The folder holds {path} and {path2}.",
+        "Le dossier contient {path} et {path2}.",
+    ),
+    Family(
+        "delete_file remove_file rm_file",
+        "Deletes a file for good.",
+        {
+            "path": a("path filename file", "path", "The file"),
+            "force": a("force confirm sure", "bool", "Without asking", False),
+        },
+        ("Delete {path}.", "Please remove the file {path}."),
+        ("Supprime {path}.", "Efface le fichier {path}, s'il te plaît."),
+        "deleted {path}",
+        "{path} is deleted.",
+        "{path} est supprimé.",
+    ),
+    Family(
+        "send_email mail_to compose_mail email",
+        "Sends an email.",
+        {
+            "to": a("to recipient address", "email", "Who gets it"),
+            "subject": a("subject title", "topic", "The subject"),
+            "body": a("body text message", "phrase", "The text"),
+        },
+        (
+            'Email {to} about {subject}: "{body}"',
+            'Send a mail to {to} with the subject "{subject}" saying "{body}".',
+        ),
+        (
+            "Envoie un mail à {to} au sujet de {subject} : « {body} »",
+            "Écris à {to}, objet « {subject} », texte « {body} ».",
+        ),
+        "sent to {to}",
+        "The email to {to} is sent.",
+        "Le mail à {to} est envoyé.",
+    ),
+    Family(
+        "send_message text_message sms chat_send",
+        "Sends a short message to a contact.",
+        {
+            "person": a("to contact person name", "person", "The contact"),
+            "text": a("text message content", "phrase", "The message"),
+        },
+        ('Text {person}: "{text}"', 'Tell {person} "{text}".', "Message {person} that {text}"),
+        ("Envoie à {person} : « {text} »", "Dis à {person} « {text} »."),
+        "delivered",
+        "I told {person}.",
+        "C'est envoyé à {person}.",
+    ),
+    Family(
+        "read_inbox list_mails unread_mail check_mail",
+        "Lists the newest emails.",
+        {"limit": a("limit count n max_items", "small", "How many", False)},
+        ("Show my last {limit} emails.", "Do I have {limit} new mails?"),
+        ("Montre mes {limit} derniers mails.", "Affiche {limit} mails non lus."),
+        "from {person}: {topic}",
+        "You have mail from {person} about {topic}.",
+        "Vous avez un mail de {person} sur {topic}.",
+    ),
+    Family(
+        "create_event add_to_calendar schedule_meeting book_slot",
+        "Creates a calendar event.",
+        {
+            "title": a("title name event", "topic", "What it is"),
+            "date": a("date day on", "isodate", "The date, YYYY-MM-DD"),
+            "time": a("time start at hour", "clock", "The time, HH:MM"),
+        },
+        ("Put {title} in my calendar on {date} at {time}.", "Schedule {title} for {date}, {time}."),
+        (
+            "Ajoute {title} à mon agenda le {date} à {time}.",
+            "Planifie {title} pour le {date}, {time}.",
+        ),
+        "created {title} {date} {time}",
+        "{title} is in your calendar on {date} at {time}.",
+        "{title} est dans votre agenda le {date} à {time}.",
+    ),
+    Family(
+        "list_events agenda show_calendar day_plan",
+        "Lists the events of a day.",
+        {"date": a("date day when", "isodate", "The date, YYYY-MM-DD")},
+        ("What do I have on {date}?", "Show my agenda for {date}."),
+        ("Qu'est-ce que j'ai le {date} ?", "Montre mon agenda du {date}."),
+        "{clock} {topic}",
+        "On {date} you have {topic} at {clock}.",
+        "Le {date}, vous avez {topic} à {clock}.",
+    ),
+    Family(
+        "set_alarm alarm_at wake_me ring_at",
+        "Sets an alarm.",
+        {"time": a("time at when hour", "clock", "The time, HH:MM")},
+        ("Wake me at {time}.", "Set an alarm for {time}."),
+        ("Réveille-moi à {time}.", "Mets une alarme à {time}."),
+        "alarm {time}",
+        "The alarm is set for {time}.",
+        "L'alarme est réglée sur {time}.",
+    ),
+    Family(
+        "set_timer countdown start_timer",
+        "Starts a timer.",
+        {"minutes": a("minutes duration length", "small", "How many minutes")},
+        ("Set a timer for {minutes} minutes.", "Count down {minutes} minutes."),
+        (
+            "Mets un minuteur de {minutes} minutes.",
+            "Lance un compte à rebours de {minutes} minutes.",
+        ),
+        "running",
+        "The timer runs for {minutes} minutes.",
+        "Le minuteur tourne pour {minutes} minutes.",
+    ),
+    Family(
+        "add_reminder remind_me create_reminder note_for_later",
+        "Saves a reminder.",
+        {
+            "text": a("text what task", "task", "What to remember"),
+            "date": a("date when day due", "isodate", "The date, YYYY-MM-DD"),
+        },
+        ("Remind me to {text} on {date}.", "On {date} I have to {text}, remind me."),
+        ("Rappelle-moi de {text} le {date}.", "Le {date} je dois {text}, rappelle-le-moi."),
+        "saved",
+        "I'll remind you to {text} on {date}.",
+        "Je vous rappellerai de {text} le {date}.",
+    ),
+    Family(
+        "add_todo new_task append_task todo_add",
+        "Adds a task to the to-do list.",
+        {
+            "task": a("task item title entry", "task", "The task"),
+            "urgent": a("urgent important priority", "bool", "Whether it is urgent", False),
+        },
+        ('Add "{task}" to my to-do list.', "Put {task} on my list."),
+        ("Ajoute « {task} » à ma liste.", "Note sur ma liste : {task}."),
+        "added",
+        "{task} is on your list.",
+        "{task} est sur votre liste.",
+    ),
+    Family(
+        "translate translate_text translator to_language",
+        "Translates a text.",
+        {
+            "text": a("text source_text sentence input", "phrase", "The text"),
+            "language": a("language target_language to lang", "language", "The language wanted"),
+        },
+        ('Translate "{text}" into {language}.', 'How do you say "{text}" in {language}?'),
+        ("Traduis « {text} » en {language}.", "Comment dit-on « {text} » en {language} ?"),
+        "{phrase}",
+        "In {language}: {phrase}",
+        "En {language} : {phrase}",
+    ),
+    Family(
+        "define_word dictionary lookup_word meaning_of",
+        "Gives the definition of a word.",
+        {"word": a("word term entry", "word", "The word")},
+        ("What does {word} mean?", "Look up the word {word}.", "Define {word}."),
+        (
+            "Que veut dire {word} ?",
+            "Cherche le mot {word} dans le dictionnaire.",
+            "Définis {word}.",
+        ),
+        "{word}: {phrase}",
+        "{word} means: {phrase}",
+        "{word} signifie : {phrase}",
+    ),
+    Family(
+        "count_words word_count length_of_text",
+        "Counts the words of a text.",
+        {"text": a("text input passage", "phrase", "The text")},
+        ('How many words are in "{text}"?', 'Count the words: "{text}"'),
+        ("Combien de mots dans « {text} » ?", "Compte les mots : « {text} »"),
+        "{small}",
+        "It has {small} words.",
+        "Il y a {small} mots.",
+    ),
+    Family(
+        "search_flights find_flight flights plane_search",
+        "Finds flights between two cities on a date.",
+        {
+            "start": a("origin from_city departure", "city", "Where it starts"),
+            "end": a("destination to_city arrival", "city2", "Where it goes"),
+            "date": a("date day depart_on", "isodate", "The date, YYYY-MM-DD"),
+        },
+        (
+            "Find a flight from {start} to {end} on {date}.",
+            "I want to fly to {end} from {start} on {date}.",
+        ),
+        (
+            "Trouve un vol de {start} à {end} le {date}.",
+            "Je veux aller de {start} à {end} en avion le {date}.",
+        ),
+        "{clock}, {number} EUR",
+        "There's a flight at {clock} for {number} euros.",
+        "Il y a un vol à {clock} pour {number} euros.",
+    ),
+    Family(
+        "train_times next_train rail_search timetable",
+        "Finds the next train between two cities.",
+        {
+            "start": a("origin source from_station", "city", "Where it starts"),
+            "end": a("destination target to_station", "city2", "Where it goes"),
+        },
+        ("When is the next train from {start} to {end}?", "Trains {start} to {end}?"),
+        ("Quand part le prochain train de {start} à {end} ?", "Les trains {start} - {end} ?"),
+        "{clock}",
+        "The next train leaves at {clock}.",
+        "Le prochain train part à {clock}.",
+    ),
+    Family(
+        "book_hotel reserve_room hotel_booking",
+        "Books a hotel room.",
+        {
+            "city": a("city place where", "city", "The city"),
+            "nights": a("nights n_nights duration", "small", "How many nights"),
+            "guests": a("guests people persons", "small2", "How many guests", False),
+        },
+        (
+            "Book a hotel in {city} for {nights} nights.",
+            "I need a room in {city}, {nights} nights, {guests} people.",
+        ),
+        (
+            "Réserve un hôtel à {city} pour {nights} nuits.",
+            "Il me faut une chambre à {city}, {nights} nuits, {guests} personnes.",
+        ),
+        "booked, {number} EUR",
+        "Your room in {city} is booked for {number} euros.",
+        "Votre chambre à {city} est réservée pour {number} euros.",
+    ),
+    Family(
+        "find_restaurant restaurant_search places_to_eat",
+        "Finds restaurants of a kind in a city.",
+        {
+            "cuisine": a("cuisine kind food", "cuisine", "The kind of food"),
+            "city": a("city area location", "city", "The city"),
+        },
+        ("Find me a {cuisine} restaurant in {city}.", "Where can I eat {cuisine} food in {city}?"),
+        ("Trouve-moi un restaurant {cuisine} à {city}.", "Où manger {cuisine} à {city} ?"),
+        "Chez {person}",
+        "Try Chez {person} in {city}.",
+        "Essayez Chez {person} à {city}.",
+    ),
+    Family(
+        "distance_between route_length how_far",
+        "Gives the distance between two cities in kilometres.",
+        {
+            "start": a("start a city_a origin", "city", "The first city"),
+            "end": a("end b city_b destination", "city2", "The second city"),
+        },
+        ("How far is it from {start} to {end}?", "Distance between {start} and {end}?"),
+        ("Quelle est la distance entre {start} et {end} ?", "{start} est à combien de {end} ?"),
+        "{number} km",
+        "It's {number} km from {start} to {end}.",
+        "Il y a {number} km entre {start} et {end}.",
+    ),
+    Family(
+        "get_population population_of inhabitants",
+        "Gives the number of inhabitants of a country.",
+        {"country": a("country nation state", "country", "The country")},
+        ("How many people live in {country}?", "Population of {country}?"),
+        ("Combien d'habitants compte le pays : {country} ?", "Population de : {country} ?"),
+        "{number} million",
+        "{number} million people live in {country}.",
+        "{country} compte {number} millions d'habitants.",
+    ),
+    Family(
+        "stock_price share_price quote_stock market_price",
+        "Gives the current price of a share.",
+        {"symbol": a("symbol ticker company", "ticker", "The ticker symbol")},
+        ("What's the {symbol} share price?", "How is {symbol} doing on the stock market?"),
+        ("Quel est le cours de {symbol} ?", "Combien vaut l'action {symbol} ?"),
+        "{symbol} {number}",
+        "{symbol} is at {number}.",
+        "{symbol} est à {number}.",
+    ),
+    Family(
+        "order_pizza pizza_order deliver_pizza",
+        "Orders pizzas.",
+        {
+            "kind": a("kind topping type", "pizza", "Which pizza"),
+            "count": a("count quantity how_many", "small", "How many"),
+        },
+        ("Order {count} {kind} pizzas.", "I'd like {count} pizzas, {kind}."),
+        ("Commande {count} pizzas {kind}.", "Je voudrais {count} pizzas {kind}."),
+        "ordered, {small} min",
+        "{count} {kind} pizzas are on their way.",
+        "{count} pizzas {kind} sont en route.",
+    ),
+    Family(
+        "product_price price_of check_price shop_price",
+        "Gives the price of a product in the shop.",
+        {"product": a("product item article", "product", "The product")},
+        ("How much does the {product} cost?", "What's the price of a {product}?"),
+        ("Combien coûte l'article {product} ?", "Quel est le prix : {product} ?"),
+        "{number} EUR",
+        "It costs {number} euros.",
+        "Il coûte {number} euros.",
+    ),
+    Family(
+        "add_to_cart put_in_basket cart_add",
+        "Puts a product into the shopping cart.",
+        {
+            "product": a("product item sku", "product", "The product"),
+            "count": a("quantity count number", "small", "How many"),
+        },
+        ("Add {count} {product} to my cart.", "Put {count} of the {product} in the basket."),
+        ("Ajoute {count} {product} à mon panier.", "Mets {count} {product} dans le panier."),
+        "{count} x {product}",
+        "{count} {product} are in your cart.",
+        "{count} {product} dans votre panier.",
+    ),
+    Family(
+        "track_parcel where_is_package shipment_status",
+        "Tells where a parcel is.",
+        {"code": a("code tracking_number parcel_id id", "code", "The tracking number")},
+        ("Where is my parcel {code}?", "Track {code}."),
+        ("Où est mon colis {code} ?", "Suis le colis {code}."),
+        "in {city}",
+        "Parcel {code} is in {city}.",
+        "Le colis {code} est à {city}.",
+    ),
+    Family(
+        "turn_on_light light switch_light lamp",
+        "Switches the light of a room on or off.",
+        {
+            "room": a("room where zone", "room", "The room"),
+            "on": a("on state enabled", "bool", "True: on, false: off"),
+        },
+        ("Set the light in the {room} to {on}.", "Light in the {room}: {on}."),
+        ("Mets la lumière ({room}) sur {on}.", "Lumière {room} : {on}."),
+        "done",
+        "The light in the {room} is set.",
+        "La lumière est réglée ({room}).",
+    ),
+    Family(
+        "set_temperature heating thermostat warm_up",
+        "Sets the temperature of a room.",
+        {
+            "room": a("room zone where", "room", "The room"),
+            "degrees": a("degrees celsius temperature target", "degrees", "Degrees Celsius"),
+        },
+        ("Make it {degrees} degrees in the {room}.", "Set the {room} to {degrees} °C."),
+        ("Mets {degrees} degrés dans : {room}.", "Règle le chauffage ({room}) sur {degrees} °C."),
+        "ok",
+        "The {room} will be {degrees} °C.",
+        "Il fera {degrees} °C ({room}).",
+    ),
+    Family(
+        "play_music play_song start_music listen_to",
+        "Plays music by an artist.",
+        {
+            "artist": a("artist musician band who", "artist", "The artist"),
+            "shuffle": a("shuffle random", "bool", "In random order", False),
+        },
+        ("Play something by {artist}.", "I want to hear {artist}."),
+        ("Joue quelque chose de {artist}.", "Je veux écouter {artist}."),
+        "playing",
+        "Now playing {artist}.",
+        "Voici {artist}.",
+    ),
+    Family(
+        "movie_info film_details about_movie",
+        "Gives year and director of a film.",
+        {"title": a("title movie film name", "film", "The film")},
+        ("When was {title} made?", "Who directed {title}?"),
+        ("De quand date {title} ?", "Qui a réalisé {title} ?"),
+        "{title}, {year}, by {person}",
+        "{title} was made in {year} by {person}.",
+        "{title} date de {year}, par {person}.",
+    ),
+    Family(
+        "find_book search_books library_lookup book_search",
+        "Finds a book in the library.",
+        {
+            "title": a("title book name", "film", "The title"),
+            "author": a("author writer by", "person", "The author", False),
+        },
+        ("Is the book {title} in the library?", "Find {title} by {author}."),
+        ("La bibliothèque a-t-elle {title} ?", "Cherche {title} de {author}."),
+        "shelf {small}",
+        "{title} is on shelf {small}.",
+        "{title} est à l'étagère {small}.",
+    ),
+    Family(
+        "get_recipe recipe_for how_to_cook find_recipe",
+        "Finds a recipe for a dish.",
+        {
+            "dish": a("dish meal name food", "dish", "The dish"),
+            "people": a("people servings portions", "small2", "For how many", False),
+        },
+        ("How do I make {dish}?", "A recipe for {dish} for {people} people, please."),
+        (
+            "Comment fait-on : {dish} ?",
+            "Une recette de {dish} pour {people} personnes, s'il vous plaît.",
+        ),
+        "{small} minutes in the oven",
+        "For {dish}: {small} minutes in the oven.",
+        "Pour {dish} : {small} minutes au four.",
+    ),
+    Family(
+        "random_number roll_dice draw_number",
+        "Draws a random whole number.",
+        {
+            "low": a("low minimum start", "small", "The smallest"),
+            "high": a("high maximum end", "hundred", "The largest"),
+        },
+        (
+            "Give me a random number between {low} and {high}.",
+            "Draw a number from {low} to {high}.",
+        ),
+        (
+            "Donne-moi un nombre au hasard entre {low} et {high}.",
+            "Tire un nombre de {low} à {high}.",
+        ),
+        "{small2}",
+        "I drew {small2}.",
+        "J'ai tiré {small2}.",
+    ),
+    Family(
+        "generate_password new_password make_secret",
+        "Makes a password.",
+        {
+            "length": a("length size characters", "small", "How many characters"),
+            "symbols": a("symbols special with_symbols", "bool", "With special characters", False),
+        },
+        ("Make a password with {length} characters.", "I need a {length}-character password."),
+        (
+            "Crée un mot de passe de {length} caractères.",
+            "Il me faut un mot de passe de {length} caractères.",
+        ),
+        "{code}",
+        "Your password is {code}.",
+        "Votre mot de passe est {code}.",
+    ),
+    Family(
+        "run_python execute_code python run_script",
+        "Runs Python code and returns what it prints.",
+        {"code": a("code source script program", "python", "The code")},
+        ("Run this: {code}", "What does {code} print?"),
+        ("Exécute : {code}", "Qu'affiche {code} ?"),
+        "{number}",
+        "It prints {number}.",
+        "Le code affiche {number}.",
+    ),
+    Family(
+        "query_database run_sql select_rows db_query",
+        "Runs a query on the database.",
+        {"sql": a("sql query statement", "sql", "The SQL query")},
+        ("Run {sql}", "Query the database: {sql}"),
+        ("Exécute {sql}", "Interroge la base : {sql}"),
+        "{small} rows",
+        "The query gave {small} rows.",
+        "La requête a donné {small} lignes.",
+    ),
+    Family(
+        "get_user find_customer user_details lookup_account",
+        "Gives the details of a customer.",
+        {"number": a("user_id customer_id id account", "id", "The customer's number")},
+        ("Who is customer {number}?", "Show me the details of user {number}."),
+        ("Qui est le client {number} ?", "Affiche les détails de l'utilisateur {number}."),
+        "{person}, {city}",
+        "Customer {number} is {person} from {city}.",
+        "Le client {number} est {person}, de {city}.",
+    ),
+    Family(
+        "create_ticket open_issue report_bug new_ticket",
+        "Opens a support ticket.",
+        {
+            "title": a("title summary subject", "phrase", "What is wrong"),
+            "priority": a("priority level severity", "priority", "low, normal or high"),
+        },
+        ('Open a {priority} priority ticket: "{title}"', 'Report "{title}", priority {priority}.'),
+        (
+            "Ouvre un ticket de priorité {priority} : « {title} »",
+            "Signale « {title} », priorité {priority}.",
+        ),
+        "ticket {id}",
+        "Ticket {id} is open.",
+        "Le ticket {id} est ouvert.",
+    ),
+    Family(
+        "lookup_phone phone_number_of contact_number",
+        "Gives a contact's phone number.",
+        {"person": a("name person contact who", "person", "The contact")},
+        ("What's {person}'s phone number?", "How can I call {person}?"),
+        ("Quel est le numéro de {person} ?", "Comment appeler {person} ?"),
+        "{phone}",
+        "{person}'s number is {phone}.",
+        "Le numéro de {person} est {phone}.",
+    ),
+    Family(
+        "search_notes find_note recall notes_about",
+        "Searches the user's own notes.",
+        {"query": a("query text about words", "topic", "What to look for")},
+        ("What did I note about {query}?", "Find my notes on {query}."),
+        ("Qu'ai-je noté sur {query} ?", "Retrouve mes notes sur {query}."),
+        "{phrase}",
+        "Your note says: {phrase}",
+        "Votre note dit : {phrase}",
+    ),
+    Family(
+        "save_note remember take_note write_note",
+        "Saves a note.",
+        {"text": a("text note content fact", "phrase", "The note")},
+        ('Remember this: "{text}"', 'Take a note: "{text}"'),
+        ("Retiens ceci : « {text} »", "Prends note : « {text} »"),
+        "saved",
+        "I noted it.",
+        "C'est noté.",
+    ),
+)
