@@ -1,17 +1,21 @@
 """The embedded model, loaded once, and a tiny model with Qwen-like tokens, made on the fly."""
 
+import os
+
 import pytest
 
 from tests.tiny import write_tiny_gguf
 from toolcall_lab import load_model
 from toolcall_lab.toolkit import default_toolbox
 
+os.environ.pop("TOOLCALL_LAB_MODEL", None)  # the tests are about the embedded model
+
 
 @pytest.fixture(scope="session")
 def llm():
-    with_default_path = load_model()
-    yield with_default_path
-    with_default_path.close()
+    embedded = load_model()
+    yield embedded
+    embedded.close()
 
 
 @pytest.fixture(scope="session")

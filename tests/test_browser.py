@@ -52,3 +52,17 @@ def test_the_prompt_view_shows_its_numbers_and_obeys_its_buttons(address):
         view.get_by_role("button", name="raw").click()
         view.locator("pre", has_text="<|im_start|>system").wait_for()
         assert page.errors == []
+
+
+def test_a_runs_pages_are_turned(address):
+    lesson = "notebooks/en/03_describing_tools.ipynb"
+    with browser_page() as page, opened(page, address, lesson):
+        run_all(page)
+        view = page.locator(".jp-OutputArea-output", has_text="Step 2 of 2")
+        view.get_by_role("button", name="Back").click()
+        first = page.locator(".jp-OutputArea-output", has_text="Step 1 of 2")
+        first.wait_for()
+        assert first.get_by_role("button", name="Back").is_disabled()
+        first.get_by_role("button", name="Next").click()
+        view.wait_for()
+        assert page.errors == []
