@@ -67,6 +67,8 @@ def course(name="get_weather", **arguments):
     ("text", "problem", "words"),
     [
         (" \n ", "empty_output", "empty"),
+        ("<think>hm</think>\n", "empty_output", "empty"),
+        ("<|im_end|>\n<|im_start|>user\nHi", "empty_output", "empty"),
         (COURSE[:-2], "invalid_json", "not valid JSON"),
         (COURSE.replace('"Paris"', "NaN"), "invalid_json", "NaN is no JSON number"),
         (COURSE.replace('"city"', '"city": "Lyon", "city"'), "invalid_json", "written twice"),
@@ -99,7 +101,13 @@ def test_a_problem_returns_no_call_and_says_why(text, problem, words):
     reading = read_tool_calls(text, BOX)
     assert (reading.calls, reading.problem) == ((), problem)
     assert words in reading.message
-    assert text[slice(*reading.span)]
+    start, end = reading.span
+    assert 0 <= start <= end == len(text)
+
+
+def test_a_problem_keeps_the_prose_before_it():
+    reading = read_tool_calls("Let me look.\n" + course("nope"), BOX)
+    assert (reading.problem, reading.text) == ("unknown_tool", "Let me look.")
 
 
 @pytest.mark.parametrize("call", [COURSE, "Sure: " + COURSE, NATIVE[: NATIVE.index("\n</")]])

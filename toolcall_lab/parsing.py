@@ -75,15 +75,14 @@ def read_tool_calls(
     spans: list[tuple[int, int]] = []
     position, end = 0, len(text)
     try:
-        if not text.strip():
-            raise _Problem("empty_output", "The answer is empty; write a tool call or an answer.")
         for at, kind, body in _places(text):
             if at < position:
                 continue  # inside the call or the thinking before
             if kind == "marker":
                 end = at  # from here on the model plays the other side
                 break
-            start, position = position, at
+            prose.append(_before_fence(text[position:at]))
+            position = at
             if kind == "think":
                 position = _after_thinking(text, at, finish_reason)
             elif kind == "stray" or _is_nested(text, at):
@@ -91,16 +90,16 @@ def read_tool_calls(
             else:
                 value, after = _read_json(text, body, finish_reason)
                 if kind == "key" and value[CALL_KEY] is None:
-                    position = start  # it says that there is no call
-                    continue
+                    continue  # it says that there is no call, so it's an answer
                 calls.append(_check(_to_call(value, kind), toolbox))
                 position = after if kind == "key" else _after_tag(text, after)
                 spans.append((at, position))
-            prose.append(_before_fence(text[start:at]))
         rest = text[position:end]
         if finish_reason == "length" and not calls and _begins_a_call(rest):
             position = max(position, end - len(rest.lstrip()))
             raise _Problem("truncated", CUT)
+        if not calls and not "".join([*prose, rest]).strip():
+            raise _Problem("empty_output", "The answer is empty; write a tool call or an answer.")
     except _Problem as problem:
         said = "".join(prose).strip()
         return Reading((), problem.kind, str(problem), said, (position, len(text)))
