@@ -80,6 +80,13 @@ def test_special_tokens_are_chips_and_look_alikes_are_not(llm, prompt):
     ]
 
 
+def test_an_empty_turn_is_not_an_open_one(llm):
+    prompt = Prompt()
+    prompt.add("system", "")
+    prompt.open()
+    assert PromptView(prompt, llm).to_html().count("(open: the model") == 1
+
+
 def test_a_run_has_a_page_a_step_and_says_what_is_new(run):
     last = PromptView(run)
     assert "Step 2 of 2" in repr(last)

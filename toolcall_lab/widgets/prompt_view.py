@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..chatml import Prompt, Span
+from ..chatml import AUTHORS, IM_END, Prompt, Span
 from ..errors import ToolcallLabError
 from ..run import Run, piece_texts
 from .html import CODE, LOOKS, STYLE, bundle, chip, close_tree, esc, one_line, static, visible
@@ -125,18 +125,19 @@ def _raw(page: Page) -> str:
 
 def _row(page: Page, show: str, turn: int) -> str:
     here = [i for i, span in enumerate(page.spans) if span.turn == turn]
-    author = next((page.spans[i].author for i in here if page.spans[i].author != "structure"), None)
     content = sum(len(page.ids[i]) for i in here if page.spans[i].author != "structure")
     markers = sum(len(page.ids[i]) for i in here) - content
-    look = LOOKS[author or "structure"]
-    waiting = "" if author else "<br>(open: the model goes on from here)"
+    waits = not content and not page.spans[here[-1]].text.startswith(IM_END)
+    author = "structure" if waits else AUTHORS[page.spans[here[0]].role]
+    look = LOOKS[author]
+    waiting = "<br>(open: the model goes on from here)" if waits else ""
     new = "<br><b>+ new</b>" if here[-1] >= page.new else ""
     cells = _tokens_html if show == "tokens" else _span_html
     body = "".join(cells(page, i) for i in here)
     edge = f"border-left:5px solid {look.color};"
     colors = f"background:{look.tint};color:#111111;text-align:left;vertical-align:top;"
     colors += "border-bottom:3px solid #ffffff;padding:3px 8px;"
-    kind = f'class="tcl-{author or "structure"}"'
+    kind = f'class="tcl-{author}"'
     return (
         f'<tr><td {kind} style="{edge}{colors}">{look.sign} '
         f"{esc(page.spans[here[0]].role)}{waiting}{new}</td>"
