@@ -48,7 +48,7 @@ def test_ask_shows_the_steps_the_call_its_result_and_the_answer(capsys, tmp_path
         (["ask", "  "], "question is empty"),
         (["ask", "hi", "--save", "/nowhere/run.jsonl"], "No such file"),
         (["ask", "hi", "--model", "~nobody/x.gguf"], "does not exist"),
-        (["ask", "hi", "--model", "x" * 300], "can't be read"),
+        (["ask", "hi", "--model", "x" * 300], "model file"),
     ],
 )
 def test_a_mistake_gets_one_sentence(capsys, arguments, message):
@@ -82,7 +82,8 @@ def test_setup_without_a_compiler_says_what_to_install(tmp_path):
     for name in ("pyproject.toml", "constraints.txt", "scripts/setup.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
-    environment = {key: value for key, value in os.environ.items() if key not in ("PATH", "CXX")}
+    hidden = ("PATH", "CXX", "PROGRAMFILES(X86)")  # where a compiler could be found
+    environment = {key: value for key, value in os.environ.items() if key.upper() not in hidden}
     ran = subprocess.run(
         [sys.executable, "scripts/setup.py"],
         cwd=tmp_path,
