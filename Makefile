@@ -14,7 +14,7 @@ ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
 FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
-.PHONY: help setup lab ask doctor test test-all lint unit notebooks-test browser format notebooks picture lock lowest
+.PHONY: help setup lab doctor test test-all lint unit notebooks-test browser format notebooks picture lock lowest
 
 help:
 	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"

@@ -96,12 +96,12 @@ def pip(*arguments: str) -> None:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         errors="replace",
     )
     started = shown = time.monotonic()
     assert process.stdout is not None
-    with LOG.open("a") as log:
+    with LOG.open("a", encoding="utf-8") as log:
         for line in process.stdout:
             log.write(line)
             now = time.monotonic()
@@ -109,7 +109,7 @@ def pip(*arguments: str) -> None:
                 shown = now
                 say(f"  {progress(line)} ({now - started:.0f} s)")
     if process.wait():
-        tail = "\n".join(LOG.read_text(errors="replace").splitlines()[-30:])
+        tail = "\n".join(LOG.read_text(encoding="utf-8").splitlines()[-30:])
         sys.exit(f"{tail}\n\npip failed; its whole output is in {LOG.relative_to(ROOT)}.")
 
 

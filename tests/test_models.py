@@ -63,7 +63,12 @@ def test_a_stream_that_was_overtaken_says_so(llm):
     stream = llm(CHAT, max_tokens=8, stream=True)
     next(stream)
     llm("One, two,", max_tokens=1)
-    with pytest.raises(ModelError, match="called again before"):
+    with pytest.raises(ModelError, match="used again before"):
+        next(stream)
+    stream = llm(CHAT, max_tokens=8, stream=True)
+    next(stream)
+    llm.eval([5])
+    with pytest.raises(ModelError, match="used again before"):
         next(stream)
 
 

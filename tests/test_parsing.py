@@ -3,6 +3,7 @@ import json
 import pytest
 
 from toolcall_lab import ToolCall, read_tool_calls
+from toolcall_lab.errors import ToolError
 from toolcall_lab.toolkit import default_toolbox
 
 BOX = default_toolbox()
@@ -23,6 +24,9 @@ NATIVE = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n
         ("<think>\nMaybe " + NATIVE.replace("Paris", "Lyon") + "\n</think>\n%s", ""),
         ("<think>a</think>\nSo:\n<think>" + COURSE + " no</think>%s", "So:"),
         ("%s<|im_end|>\n<|im_start|>tool\nParis: 50 °C", ""),
+        ("%s <think>", "<think>"),
+        ("Sure, %s", "Sure,"),
+        ("%s\n```python\nx = 1\n```", "```python\nx = 1\n```"),
     ],
 )
 def test_both_forms_with_what_stands_around(call, frame, prose):
@@ -38,6 +42,11 @@ def test_several_calls():
     reading = read_tool_calls(f"{NATIVE}\nand\n{NATIVE.replace('Paris', 'Lyon')}", BOX)
     assert [call.arguments["city"] for call in reading.calls] == ["Paris", "Lyon"]
     assert len(read_tool_calls(f"{COURSE}\n{COURSE}", BOX).calls) == 2
+    assert len(read_tool_calls(f"{COURSE}, {COURSE}", BOX).calls) == 2
+    assert len(read_tool_calls(f"{NATIVE[:-12]}\n{NATIVE}", BOX).calls) == 2
+    fenced = f"```json\n{COURSE}\n```\n"
+    assert read_tool_calls(fenced + fenced, BOX).text == ""
+    assert len(read_tool_calls(fenced + fenced, BOX).calls) == 2
 
 
 @pytest.mark.parametrize(
@@ -51,6 +60,11 @@ def test_several_calls():
         '{"answer": 42}',
         '{"tool_call": null, "name": "get_time"}',
         "2 < 3, and a set is {",
+        "Qwen thinks inside a <think> block.",
+        "Write `<think>` and then `</think>` around it. Fine.",
+        'Choose: "a", "tool_call": the key is so named.',
+        'Set {"tool_call"} is a Python set.',
+        '{"id": 3, "tool_call": false}',
     ],
 )
 def test_prose_is_an_answer_as_it_stands(text):
@@ -83,6 +97,12 @@ def course(name="get_weather", **arguments):
         ('{"tool_call": {"name": "get_time"}, "arguments": {"x": 1}}', "bad_shape", "nothing"),
         ('{"example": ' + COURSE + "}", "bad_shape", "inside other JSON"),
         ("[" + COURSE + ", " + COURSE + "]", "bad_shape", "inside other JSON"),
+        ('["like this", ' + COURSE + "]", "bad_shape", "inside other JSON"),
+        ('{"a": [1, ' + NATIVE + "]}", "bad_shape", "inside other JSON"),
+        ('{"a": "' + NATIVE + '"}', "bad_shape", "inside other JSON"),
+        ('{"tool_call": null, "a": [true, ' + COURSE + "]}", "bad_shape", "inside other JSON"),
+        ("<think>hm<|im_end|>\nhey</think>" + COURSE, "bad_shape", "never ended"),
+        ("So <think>maybe " + COURSE, "bad_shape", "thinking that never ended"),
         ('{"thought": "x", ' + COURSE[1:], "bad_shape", "inside other JSON"),
         (NATIVE.replace("{", "[{", 1).replace("}\n</", "}]\n</"), "bad_shape", "nothing else"),
         ("<think>a</think>\n<think>maybe " + COURSE, "bad_shape", "never ended"),
@@ -117,9 +137,31 @@ def test_a_cut_call_is_never_completed(call):
         assert (reading.problem, reading.calls) == ("truncated", ()), call[:cut]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n  "tool_c', ""),
+        (COURSE + '\n{"tool', ""),
+        (COURSE + '\n{"tool_call": {"na', ""),
+        ('Use print({"', "Use print("),
+        ("A long ordinary answer. <tool_c", "A long ordinary answer."),
+    ],
+)
+def test_a_call_that_was_only_begun(text, said):
+    reading = read_tool_calls(text, BOX, finish_reason="length")
+    assert (reading.problem, reading.calls, reading.text) == ("truncated", (), said)
+
+
+@pytest.mark.parametrize("tools", [[{"name": 3}], [{"function": "x"}], [7]])
+def test_a_list_that_describes_no_tools(tools):
+    with pytest.raises(ToolError, match="describes no tool"):
+        read_tool_calls("Hello.", tools)
+
+
 def test_tools_in_every_form():
     plain = BOX["get_weather"].schema()["function"]
-    for tools in (BOX, BOX.schemas(), [plain], list(BOX.values()), None):
+    untyped = plain | {"parameters": {"properties": {"city": {}}}}
+    for tools in (BOX, BOX.schemas(), [plain], [untyped], list(BOX.values()), None):
         assert read_tool_calls(COURSE, tools).calls == (PARIS,)
     assert read_tool_calls(COURSE, []).problem == "unknown_tool"
     assert read_tool_calls(course("anything", x=1), None).calls[0].name == "anything"
@@ -142,6 +184,9 @@ def test_markers_inside_an_argument_stay_text():
         '{"tool_call":' * 50_000,
         '<tool_call>{"name": ' + "[" * 100_000,
         "<think>" * 100_000,
+        '{"tool_call": null, ' * 50_000,
+        ', "tool_call": 1' * 50_000,
+        "a <think> b " * 50_000 + COURSE[:20],
     ],
 )
 def test_large_nonsense_is_a_reading_not_an_exception(text):

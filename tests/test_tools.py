@@ -192,6 +192,14 @@ def test_a_toolbox_is_a_mapping_of_tools():
         Toolbox([print])  # type: ignore[list-item]
 
 
+def test_a_composed_schema_is_closed_as_a_whole():
+    either = [{"properties": {name: {"type": "integer"}}, "required": [name]} for name in "ab"]
+    box = Toolbox([Tool("f", "d", {"type": "object", "anyOf": either}, lambda **given: given)])
+    assert box.execute(ToolCall("f", {"a": 1})).text == '{"a": 1}'
+    assert box.execute(ToolCall("f", {"c": 1})).error
+    assert box.execute(ToolCall("f", {"a": 1, "c": 1})).error
+
+
 def test_a_schema_typed_by_hand_is_closed():
     plain = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     box = Toolbox([Tool("get_weather", "Weather.", plain, lambda city: city)])

@@ -15,7 +15,8 @@ tokenizer is handed in when tokens are asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,8 @@ class Prompt:
 
     def add(self, role: str, text: str) -> None:
         """Writes a whole turn; `role` is system, user, assistant or tool."""
+        if not isinstance(text, str):
+            raise ToolcallLabError(f"A turn needs a text, not {type(text).__name__}.")
         self.open(role)
         self._write(AUTHORS[role], text)
         self._close()
@@ -147,11 +150,13 @@ def _tokenize(llm: Tokenizer, span: Span, first: bool) -> list[int]:
 def _are_text(llm: Tokenizer, tokens: list[int], text: str) -> bool:
     """Whether these ids are this model's and hold no control token, which would fake a turn."""
     try:
-        return llm.detokenize(tokens, special=True) == text.encode()
+        shown = [llm.detokenize(tokens, special=special) for special in (False, True)]
     except ModelError:  # an id that this vocabulary doesn't have
         return False
+    return shown == [text.encode()] * 2  # a control token is invisible in the first
 
 
+MAX_PIECE = 8000  # characters
 _MARKER = re.compile(rb"[<\[].*[A-Za-z_].*[>\]]", re.DOTALL)
 
 
@@ -162,16 +167,32 @@ def content_tokens(llm: Tokenizer, text: str) -> list[int]:
     (Qwen's `<tool_call>`, `<think>`) are matched all the same: where one token is a whole tag, the
     text is cut behind the tag's bracket and both parts are tokenised apart.
     """
-    pieces, tokens = [text.encode()], []
+    pieces, tokens = deque(_pieces(text)), []
     while pieces:
-        piece = pieces.pop(0)
+        piece = pieces.popleft()
         found = llm.tokenize(piece, add_bos=False, special=False) if piece else []
         parts = _cut_at_markers(llm, piece, found)
         if len(parts) > 1:
-            pieces = parts + pieces
+            pieces.extendleft(reversed(parts))
         else:
             tokens += found
     return tokens
+
+
+def _pieces(text: str) -> Iterator[bytes]:
+    """The text in pieces of bounded size, cut in front of a blank, where tokens end anyway.
+
+    For some vocabularies llama.cpp splits words with std::regex, which recurses along the text:
+    a word of 30,000 characters ends the process.
+    """
+    start = 0
+    while len(text) - start > MAX_PIECE:
+        blank = text.rfind(" ", start + 1, start + MAX_PIECE)
+        fits = blank > 0 and not text[blank - 1].isspace()
+        cut = blank if fits else start + MAX_PIECE
+        yield text[start:cut].encode()
+        start = cut
+    yield text[start:].encode()
 
 
 def _cut_at_markers(llm: Tokenizer, text: bytes, tokens: list[int]) -> list[bytes]:

@@ -77,7 +77,7 @@ def _model() -> Check:
         return Check("model", "fails", str(error), mend)
     try:
         text = llm("The capital of France is", max_tokens=4, temperature=0)["choices"][0]["text"]
-        known = "known file" if llm.entry else "not in the catalog"
+        known = f"known file, {llm.entry.license}" if llm.entry else "not in the catalog"
         found = f"{llm.name} ({known}), {llm.n_threads} threads; it says: France …{text!r}"
     finally:
         llm.close()

@@ -3,18 +3,21 @@
 Two written forms: the course's `{"tool_call": {"name": …, "arguments": {…}}}` and Qwen's native
 `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Nothing is guessed: a call that is cut,
 broken, unknown or wrong is a problem with a sentence, and then no call is returned at all.
-Texts are searched for their markers; no regular expression ever walks over them.
+Texts are searched for their markers, in a time that grows with their length.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .chatml import STOP
+from .errors import ToolError
 from .tools import Tool, Toolbox, ToolCall
 
 CALL_KEY = "tool_call"
@@ -75,64 +78,83 @@ def read_tool_calls(
     spans: list[tuple[int, int]] = []
     position, end = 0, len(text)
     try:
-        for at, kind, body in _places(text):
+        position = _after_thinking(text, finish_reason)
+        for at, kind, body in _places(text, position):
             if at < position:
                 continue  # inside the call or the thinking before
             if kind == "marker":
                 end = at  # from here on the model plays the other side
                 break
-            prose.append(_before_fence(text[position:at]))
+            before = text[position:at]
             position = at
             if kind == "think":
-                position = _after_thinking(text, at, finish_reason)
-            elif kind == "stray" or _is_nested(text, at):
+                position = _after_block(text, at)
+                prose.append(before)
+                continue
+            if kind == "stray" or _is_nested(before, bool(spans)):
+                prose.append(before)
                 raise _Problem("bad_shape", f"The call stands inside other JSON. {SHAPE}")
-            else:
-                value, after = _read_json(text, body, finish_reason)
-                if kind == "key" and value[CALL_KEY] is None:
-                    continue  # it says that there is no call, so it's an answer
-                calls.append(_check(_to_call(value, kind), toolbox))
-                position = after if kind == "key" else _after_tag(text, after)
-                spans.append((at, position))
+            prose.append(_before_fence(before))
+            value, after = _read_json(text, body, finish_reason)
+            calls.append(_check(_to_call(value, kind), toolbox))
+            position = after if kind == "key" else _after_tag(text, after)
+            spans.append((at, position))
+            if prose[-1] != before:
+                position = _after_fence(text, position)
         rest = text[position:end]
-        if finish_reason == "length" and not calls and _begins_a_call(rest):
-            position = max(position, end - len(rest.lstrip()))
+        if finish_reason == "length" and (cut := _call_begins(rest)) >= 0:
+            prose.append(rest[:cut])
+            position += cut
             raise _Problem("truncated", CUT)
         if not calls and not "".join([*prose, rest]).strip():
             raise _Problem("empty_output", "The answer is empty; write a tool call or an answer.")
     except _Problem as problem:
         said = "".join(prose).strip()
         return Reading((), problem.kind, str(problem), said, (position, len(text)))
-    prose.append(rest.lstrip().removeprefix("```") if calls else rest)
     span = (spans[0][0], spans[-1][1]) if spans else None
-    return Reading(tuple(calls), text="".join(prose).strip(), span=span)
+    return Reading(tuple(calls), text="".join([*prose, rest]).strip(), span=span)
 
 
-def _places(text: str) -> list[tuple[int, str, int]]:
+def _places(text: str, position: int) -> list[tuple[int, str, int]]:
     """What may matter, in order: (where, kind, where its JSON begins).
 
     Kinds: `tag`, an opening tag with an object or a list behind it; `key`, an object that begins
-    with the call's key; `stray`, that key further back in an object; `think`; `marker`, ChatML's.
+    with the call's key; `stray`, that key further back in an object; `think`, a block of thinking
+    with one of these in it; `marker`, ChatML's.
     """
-    places = [(at, "marker", at) for marker in STOP for at in _find_all(text, marker)]
-    places += [(at, "think", at) for at in _find_all(text, THINK_OPEN)]
-    for at in _find_all(text, OPEN_TAG):
+    calls = []
+    for at in _find_all(text, OPEN_TAG, position):
         body = _skip_blanks(text, at + len(OPEN_TAG))
         if text[body : body + 1] in ("{", "[", ""):
-            places.append((at, "tag", body))
-    quoted = f'"{CALL_KEY}"'
-    for at in _find_all(text, quoted):
+            calls.append((at, "tag", body))
+    brace = text.find("{", position)
+    for at in _find_all(text, f'"{CALL_KEY}"', position):
+        colon = _skip_blanks(text, at + len(CALL_KEY) + 2)
+        value = _skip_blanks(text, colon + 1)
+        if text[colon : colon + 1] != ":" or text.startswith(("null", "false"), value):
+            continue  # no call, or it says that there is none
         before = _back_over_blanks(text, at)
-        after = _skip_blanks(text, at + len(quoted))
         if text[before : before + 1] == "{":
-            places.append((before, "key", before))
-        elif text[before : before + 1] == "," and text[after : after + 1] == ":":
-            places.append((before, "stray", before))
-    return sorted(places)
+            calls.append((before, "key", before))
+        elif text[before : before + 1] == "," and 0 <= brace < before:
+            calls.append((before, "stray", before))
+    calls.sort()
+    markers = [(at, "marker", at) for marker in STOP for at in _find_all(text, marker, position)]
+    return sorted([*calls, *markers, *_thoughts(text, position, [at for at, _, _ in calls])])
 
 
-def _find_all(text: str, wanted: str) -> Iterator[int]:
-    position = 0
+def _thoughts(text: str, position: int, calls: list[int]) -> Iterator[tuple[int, str, int]]:
+    """The `<think>` blocks behind the answer's beginning that hold a call: it's not to be read."""
+    for at in _find_all(text, THINK_OPEN, position):
+        close = text.find(THINK_CLOSE, at)
+        inside = bisect(calls, at)
+        if inside < len(calls) and calls[inside] < (close if close >= 0 else len(text)):
+            yield at, "think", at
+        if close < 0:
+            return
+
+
+def _find_all(text: str, wanted: str, position: int) -> Iterator[int]:
     while (position := text.find(wanted, position)) >= 0:
         yield position
         position += len(wanted)
@@ -151,23 +173,28 @@ def _back_over_blanks(text: str, at: int) -> int:
     return at
 
 
-def _is_nested(text: str, at: int) -> bool:
-    """Whether the object at this place is an element of a list or the value of a key."""
-    before = _back_over_blanks(text, at)
-    if text[before : before + 1] == "[":
-        return True
-    return text[before : before + 1] == ":" and text[_back_over_blanks(text, before)] == '"'
+_IN_JSON = re.compile(r'(\[|"\s*:|["\d}\]]\s*,|\b(true|false|null)\s*,|")$')
 
 
-def _begins_a_call(text: str) -> bool:
-    """Whether a cut text ends in the beginning of a call."""
-    openings = (f'{{"{CALL_KEY}"', OPEN_TAG)
-    tail = text.rstrip()
-    return any(
-        tail.endswith(opening[:length]) and (length > 1 or len(tail.strip()) == 1)
-        for opening in openings
-        for length in range(1, len(opening) + 1)
-    )
+def _is_nested(before: str, behind_a_call: bool) -> bool:
+    """Whether what stands before a call shows that it's a part of other JSON, or of a string."""
+    tail = before.rstrip()[-200:]
+    return bool(_IN_JSON.search(tail)) and not (behind_a_call and tail == ",")
+
+
+def _call_begins(text: str) -> int:
+    """Where a cut text begins a call, or -1."""
+    brace, tag = text.rfind("{"), text.rfind("<")
+    if brace >= 0:
+        written = "".join(text[brace:].split())
+        opening = f'{{"{CALL_KEY}":'
+        if opening.startswith(written) and (len(written) > 1 or text.strip() == "{"):
+            return brace
+    if tag >= 0:
+        written = text[tag:].rstrip()
+        if OPEN_TAG.startswith(written) and (len(written) > 1 or text.strip() == "<"):
+            return tag
+    return -1
 
 
 def _before_fence(prose: str) -> str:
@@ -176,12 +203,29 @@ def _before_fence(prose: str) -> str:
     return head if fence and label.strip() in ("", "json", "xml") else prose
 
 
-def _after_thinking(text: str, at: int, finish_reason: str | None) -> int:
-    """Behind a closed `<think>` block; thinking is never read for calls."""
+def _after_fence(text: str, position: int) -> int:
+    """Behind the fence that closes around a call."""
+    at = _skip_blanks(text, position)
+    return at + 3 if text.startswith("```", at) else position
+
+
+def _after_thinking(text: str, finish_reason: str | None) -> int:
+    """Where the answer begins: behind the thinking, which is never read for calls."""
+    position = _skip_blanks(text, 0)
+    while text.startswith(THINK_OPEN, position):
+        close = text.find(THINK_CLOSE, position)
+        marker = min((i for m in STOP if (i := text.find(m, position)) >= 0), default=len(text))
+        if close < 0 or marker < close:
+            kind = "truncated" if finish_reason == "length" else "bad_shape"
+            raise _Problem(kind, "The thinking never ended, so there is no call and no answer.")
+        position = _skip_blanks(text, close + len(THINK_CLOSE))
+    return position
+
+
+def _after_block(text: str, at: int) -> int:
     close = text.find(THINK_CLOSE, at)
     if close < 0:
-        kind = "truncated" if finish_reason == "length" else "bad_shape"
-        raise _Problem(kind, "The thinking never ended, so there is neither a call nor an answer.")
+        raise _Problem("bad_shape", "A call stands in thinking that never ended.")
     return close + len(THINK_CLOSE)
 
 
@@ -229,13 +273,14 @@ _DECODER = json.JSONDecoder(
 
 
 def _after_tag(text: str, end: int) -> int:
-    """Behind the `</tool_call>` that follows the JSON; a missing one is forgiven, text is not."""
-    close = text.find(CLOSE_TAG, end)
-    if close < 0:
-        return end
-    if text[end:close].strip():
+    """Behind a call's `</tool_call>`. A missing one is forgiven, text in front of it is not."""
+    at = _skip_blanks(text, end)
+    if text.startswith(CLOSE_TAG, at):
+        return at + len(CLOSE_TAG)
+    close, following = text.find(CLOSE_TAG, end), text.find(OPEN_TAG, end)
+    if close >= 0 and not 0 <= following < close:
         raise _Problem("invalid_json", f"There is text between the call's JSON and {CLOSE_TAG}.")
-    return close + len(CLOSE_TAG)
+    return end
 
 
 def _to_call(value: Any, kind: str) -> ToolCall:
@@ -286,6 +331,8 @@ def _toolbox(tools: Toolbox | Sequence[Any] | None) -> Toolbox | None:
 def _from_schema(item: Any) -> Tool:
     if isinstance(item, Tool):
         return item
-    plain = item.get("function", item) if isinstance(item, Mapping) else {}
-    parameters = plain.get("parameters") or {"type": "object", "properties": {}}
-    return Tool(plain.get("name", ""), plain.get("description", ""), parameters, lambda **_: None)
+    plain = item.get("function", item) if isinstance(item, Mapping) else None
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("name"), str):
+        raise ToolError(f"{item!r:.200} describes no tool: it needs a name and parameters.")
+    parameters = {"type": "object"} | (plain.get("parameters") or {})
+    return Tool(plain["name"], plain.get("description", ""), parameters, lambda **_: None)

@@ -18,6 +18,7 @@ from .chatml import Prompt, Span
 from .errors import ToolcallLabError
 from .tools import ToolCall, ToolResult
 
+HEADER = ("query", "model", "kind", "n_ctx", "tools")
 ENDINGS = {
     "answered": "The model answered without asking for a tool.",
     "step_limit": "The step limit was reached before the model answered.",
@@ -131,7 +132,7 @@ class Run:
         for number, line in enumerate(lines, 1):
             try:
                 run = _read_line(cls, run, json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 if run is not None and number == len(lines):
                     break  # the machine stopped in the middle of writing it
                 raise ToolcallLabError(
@@ -145,8 +146,7 @@ class Run:
         return f"<Run: {self.query!r}, {len(self.steps)} steps, {self.ending or 'running'}>"
 
     def _header(self) -> dict[str, Any]:
-        keys = ("query", "model", "kind", "n_ctx", "tools")
-        return {"run": 1} | {key: getattr(self, key) for key in keys}
+        return {"run": 1} | {key: getattr(self, key) for key in HEADER}
 
     def _last(self) -> dict[str, Any]:
         return {"ending": self.ending, "answer": self.answer, "detail": self.detail}
@@ -184,7 +184,7 @@ def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
     if run is None:
         if value.pop("run") != 1:
             raise ValueError("another version wrote it")
-        return cls(**value)
+        return cls(**{key: value[key] for key in HEADER})
     if "step" in value:
         run.pieces |= {int(token): piece for token, piece in value["pieces"].items()}
         run.steps.append(_step_from_json(value["step"], run.steps[-1] if run.steps else None))

@@ -116,6 +116,9 @@ def _member(annotation: Any, value: Any) -> Any:
         return annotation(value)
     if annotation is int and isinstance(value, float):
         return int(value)  # JSON Schema counts 6.0 as an integer
+    if origin is Literal:  # 1.0 is JSON's 1, and True isn't
+        same = (a for a in args if a == value and isinstance(a, bool) == isinstance(value, bool))
+        return next(same, value)
     if origin in (Union, types.UnionType) and value is not None:
         return _member(next(a for a in args if a is not type(None)), value)
     if origin is list and args:

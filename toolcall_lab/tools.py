@@ -90,7 +90,9 @@ class Tool:
     @cached_property
     def closed_parameters(self) -> dict[str, Any]:
         """`parameters`, closed: arguments that aren't declared are refused unless it says so."""
-        return {"additionalProperties": False} | self.parameters
+        composed = {"$ref", "anyOf", "oneOf", "allOf", "if"} & set(self.parameters)
+        key = "unevaluatedProperties" if composed else "additionalProperties"
+        return {key: False} | self.parameters
 
     def problem(self, arguments: Any) -> str | None:
         """What is wrong with these arguments, in one sentence for the model; None if nothing."""

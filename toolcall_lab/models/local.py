@@ -29,7 +29,8 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     """A GGUF in llama.cpp. Made by `load_model`.
 
     `llm(prompt, …)` takes a text or a list of token ids and answers as `llama_cpp.Llama` does, and:
-    - `choices[0]["tokens"]`: the generated ids; they detokenise to exactly `choices[0]["text"]`;
+    - `choices[0]["tokens"]`: the generated ids; they detokenise to `choices[0]["text"]` (and to
+      the bytes of a last character that was cut);
     - `usage["evaluated_tokens"]`: how many tokens of the prompt had to be read, the rest was still
       in the context from the call before;
     - a stop string that is a control token (`<|im_start|>`) stops; plain llama-cpp-python compares
@@ -90,11 +91,11 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         before = self.tokens_evaluated
         inner = super().generate(self._checked(tokens), **options)
         while True:
-            if self._turn is not note:
-                raise ModelError(f"{self.name} was called again before this generation had ended.")
             with self.claimed():
+                if self._turn is not note:
+                    raise ModelError(f"{self.name} was used again before this text had ended.")
                 token = self._end(note) if note.over(self) else next(inner)
-                self._turn = note  # again: reading a new prompt may have reset it
+                self._turn = note  # which reading has taken away
             if not note.tokens:
                 note.prompt_evaluated = self.tokens_evaluated - before
             if token in note.stop_ids:
@@ -105,6 +106,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     def eval(self, tokens: Sequence[int]) -> None:
         """`llama_cpp.Llama.eval`, counted."""
         with self.claimed():
+            self._turn = None
             super().eval(tokens)
         self.tokens_evaluated += len(tokens)
         self.evaluations += bool(tokens)
@@ -114,6 +116,12 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         with self.claimed():
             self._turn = None
             super().reset()
+
+    def load_state(self, state: llama_cpp.LlamaState) -> None:
+        """`llama_cpp.Llama.load_state`; it ends a generation that was under way."""
+        with self.claimed():
+            self._turn = None
+            super().load_state(state)
 
     def next_logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The logits, shape `(n_vocab,)`, of the token that would follow `tokens`.
