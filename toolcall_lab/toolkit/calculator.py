@@ -11,6 +11,7 @@ from typing import Annotated
 from ..tools import Tool, tool
 
 SECONDS, MEMORY = 1.0, 64 * 2**20
+MAX_BITS = 13_000  # about 3,900 digits
 _SIGNS = str.maketrans(
     {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "\u00a0": " ", "\u202f": " "}
 )
@@ -78,6 +79,8 @@ def _evaluate(source: str) -> str:
         raise ValueError(str(error).splitlines()[-1]) from None
     if type(value) not in (int, float) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"the result is no number but {value!r:.40}")
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ValueError("the result has too many digits to write out")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     return str(value) if isinstance(value, int) else f"{value:.15g}"
