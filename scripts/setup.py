@@ -66,7 +66,7 @@ def install_llama_cpp() -> None:
     """Builds llama-cpp-python, which has no ready-made packages on PyPI."""
     if not has_compiler():
         sys.exit(COMPILER_HELP)
-    # Its multimodal part is a quarter of the build and unused here.
+    # Its multimodal part takes long to build and is unused here.
     os.environ.setdefault("CMAKE_ARGS", "-DLLAVA_BUILD=OFF")
     say(f"Building llama-cpp-python with CMAKE_ARGS={os.environ['CMAKE_ARGS']}")
     say("This takes 5 to 15 minutes, once; pip keeps the result for next time")

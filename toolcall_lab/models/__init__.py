@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from .local import LocalModel
 
 # GNU OpenMP's threads wait by spinning. When another process wants the cores as well (a second
-# notebook, the browser), the spinning eats them and generation nearly stops: measured on two
-# cores, 360 tokens in over a minute instead of 3 s. A short spin costs nothing measurable.
+# notebook, the browser), the spinning eats them and generation nearly stops. A short spin doesn't.
 # The variable is read when llama.cpp is loaded, so it's set here, before anything loads it.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
