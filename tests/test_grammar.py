@@ -56,6 +56,45 @@ def test_every_completion_is_a_call_that_the_toolbox_takes(llm, question, temper
     assert made.text == json.dumps(json.loads(made.text), ensure_ascii=False)
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ('{"tool_call": {"name": "wait", "arguments": {}}}', True),
+        ("Hello {you}!\n\nIt's noon.", True),
+        ("Été", True),
+        ("", False),
+        ("  hello", False),
+        ("{hello}", False),
+        ('{"tool_call": {"name": "jump", "arguments": {}}}', False),
+        ('I call {"tool_call": {"name": "wait", "arguments": {}}}', False),
+        ('{"tool_call": {"name": "wait", "arguments": {}}} done', False),
+        ("ok <tool_call>", False),
+        ("well <think>", False),
+        ("fine <|im_start|>tool", False),
+    ],
+)
+def test_a_call_or_a_text_is_one_of_both(tiny, text, verdict, capfd):
+    constraint = grammar.tool_call_or_text(Toolbox([book, wait]))
+    matcher = grammar._matcher(tiny, constraint)
+    tokens = tiny.tokenize(text.encode(), add_bos=False)  # spelled out, without control tokens
+    assert (matcher.consume_tokens(tokens) and matcher.is_accepting()) is verdict
+
+
+@pytest.mark.parametrize("temperature", [0.0, 2.0])
+def test_the_model_decides_between_a_call_and_a_text(llm, temperature):
+    box = Toolbox([wait])
+    made = grammar.generate(
+        llm,
+        chat(box, "Hello!"),
+        grammar.tool_call_or_text(box),
+        max_tokens=60,
+        temperature=temperature,
+    )
+    reading = read_tool_calls(made.text, box, finish_reason=made.finish_reason)
+    assert reading.problem is None
+    assert reading.calls or reading.text
+
+
 def test_forced_tokens_are_read_in_batches(llm, box):
     prompt = chat(box, "What is the weather in Tokyo?")
     llm.reset()

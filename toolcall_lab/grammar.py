@@ -8,6 +8,7 @@ are *forced*: nothing is chosen, and they are read in one go with the next evalu
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from weakref import WeakKeyDictionary
 from .bounded import bounded
 from .chatml import Prompt
 from .errors import ConstraintError, ModelError
-from .parsing import CALL_KEY
+from .parsing import CALL_KEY, OPEN_TAG, THINK_OPEN
 from .tools import Toolbox
 
 if TYPE_CHECKING:
@@ -57,6 +58,22 @@ def tool_call(toolbox: Toolbox) -> Constraint:
     come out with the same key twice, and reading then refuses it. Raises `ConstraintError` if the
     toolbox is empty or a schema can't be compiled.
     """
+    return Constraint(f"a call of {' or '.join(toolbox)}", _compile("call", _call_schema(toolbox)))
+
+
+def tool_call_or_text(toolbox: Toolbox) -> Constraint:
+    """One call as `tool_call` allows it, or a text in which there is nothing of a call.
+
+    The model decides, with its first token: a call begins with a brace, and a text doesn't. So what
+    comes is always an answer or a valid call. Raises `ConstraintError` like `tool_call`.
+    """
+    marks = "|".join(re.escape(mark) for mark in (f'"{CALL_KEY}"', OPEN_TAG, THINK_OPEN, "<|im_"))
+    text = rf"/[^{{\s](?s:.*)/ & ~/(?s:.*)({marks})(?s:.*)/".replace("</", r"<\/")
+    name = f"a call of {' or '.join(toolbox)}, or a text"
+    return Constraint(name, _compile(f"call | TEXT\nTEXT: {text}", _call_schema(toolbox)))
+
+
+def _call_schema(toolbox: Toolbox) -> dict[str, Any]:
     if not toolbox:
         raise ConstraintError("A toolbox without tools allows no call; put a tool into it.")
     calls = [
@@ -71,13 +88,12 @@ def tool_call(toolbox: Toolbox) -> Constraint:
         }
         for tool in toolbox.values()
     ]
-    schema = {
+    return {
         "type": "object",
         "properties": {CALL_KEY: {"anyOf": calls}},
         "required": [CALL_KEY],
         "additionalProperties": False,
     }
-    return Constraint(f"a call of {' or '.join(toolbox)}", _compile(schema))
 
 
 def generate(
@@ -146,12 +162,14 @@ def _prompt_ids(llm: LocalModel, prompt: Prompt | str | Sequence[int]) -> list[i
     return list(prompt)
 
 
-def _compile(schema: dict[str, Any]) -> str:
+def _compile(start: str, schema: dict[str, Any]) -> str:
+    """A grammar in llguidance's dialect of Lark, in which `call` is what the schema describes."""
     from llguidance import LLMatcher
 
     # One blank behind : and , as json.dumps writes it and as the model has seen it in its prompt.
-    options = {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}
-    grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=options)
+    spacing = {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}
+    call = json.dumps(schema | {"x-guidance": spacing})
+    grammar = LLMatcher.grammar_from_lark(f"start: {start}\ncall: %json {call}\n")
     failed, messages = LLMatcher.validate_grammar_with_warnings(grammar)
     if failed:
         reason = _first_line(messages[0])

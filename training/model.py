@@ -30,7 +30,7 @@ class AdaptedLinear(nn.Module):
         nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight) + self.scale * F.linear(F.linear(x, self.a), self.b)
+        return F.linear(x, self.weight) + F.linear(self.scale * F.linear(x, self.a), self.b)
 
 
 class Block(nn.Module):
@@ -50,20 +50,30 @@ class Block(nn.Module):
         for name in ADAPTED:
             setattr(self, name, AdaptedLinear(weights[name], r, alpha))
 
-    def forward(self, x: Tensor, turn: Tensor, allowed: Tensor) -> Tensor:
+    def forward(self, x: Tensor, turn: Tensor, parts: list[int]) -> Tensor:
         h = F.rms_norm(x, x.shape[-1:], self.attn_norm, self.eps)
         q = rotate(self._heads(self.attn_q(h), self.heads), turn)
         k = rotate(self._heads(self.attn_k(h), self.kv_heads), turn)
         v = self._heads(self.attn_v(h), self.kv_heads)
         group = self.heads // self.kv_heads
         k, v = k.repeat_interleave(group, 0), v.repeat_interleave(group, 0)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
-        x = x + self.attn_output(mixed.transpose(0, 1).flatten(1))
+        x = x + self.attn_output(attend(q, k, v, parts).transpose(0, 1).flatten(1))
         h = F.rms_norm(x, x.shape[-1:], self.ffn_norm, self.eps)
         return x + self.ffn_down(F.silu(self.ffn_gate(h)) * self.ffn_up(h))
 
     def _heads(self, x: Tensor, n: int) -> Tensor:
         return x.unflatten(1, (n, -1)).transpose(0, 1)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, parts: list[int]) -> Tensor:
+    """Attention of the first part to itself, and of each other part to the first and to itself."""
+    (q0, *qs), (k0, *ks), (v0, *vs) = (x.unsqueeze(0).split(parts, 2) for x in (q, k, v))
+    mixed = [F.scaled_dot_product_attention(q0, k0, v0, is_causal=True)]
+    for own_q, own_k, own_v in zip(qs, ks, vs, strict=True):
+        keys, values = torch.cat([k0, own_k], 2), torch.cat([v0, own_v], 2)
+        seen = torch.ones(own_q.shape[2], keys.shape[2], dtype=torch.bool).tril(parts[0])
+        mixed.append(F.scaled_dot_product_attention(own_q, keys, values, attn_mask=seen))
+    return torch.cat(mixed, 2).squeeze(0)
 
 
 def rotate(x: Tensor, turn: Tensor) -> Tensor:
@@ -73,7 +83,8 @@ def rotate(x: Tensor, turn: Tensor) -> Tensor:
 
 
 class Model(nn.Module):
-    """One sequence: tokens (n,), positions (n,), allowed (n, n) give hidden states (n, width)."""
+    """One sequence: tokens (n,), positions (n,) give hidden states (n, width). `parts`: the lengths
+    of a beginning that all share, and of what follows it, each as if it alone came after it."""
 
     def __init__(self, path: Path, r: int = 8, alpha: float = 16.0) -> None:
         super().__init__()
@@ -107,11 +118,11 @@ class Model(nn.Module):
             }
             self.blocks.append(Block(weights, heads, kv_heads, self.eps, r, alpha))
 
-    def forward(self, tokens: Tensor, positions: Tensor, allowed: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, positions: Tensor, parts: list[int]) -> Tensor:
         x = F.embedding(tokens, self.embedding)
         turn = torch.polar(torch.ones(1), positions[:, None] * self.frequencies)
         for block in self.blocks:
-            x = block(x, turn, allowed)
+            x = block(x, turn, parts)
         return F.rms_norm(x, x.shape[-1:], self.norm, self.eps)
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from torch import Tensor
 from toolcall_lab import Prompt, load_model
 from toolcall_lab.models import embedded_path
 
-Sequence = tuple[Tensor, Tensor, Tensor, Tensor]  # tokens, positions, allowed (n, n), trained (n,)
+Sequence = tuple[Tensor, Tensor, list[int], Tensor]  # tokens, positions, parts, trained (n,)
 
 
 def encode(pack: dict[str, Any], llm: Any) -> Sequence:
@@ -31,9 +31,8 @@ def encode(pack: dict[str, Any], llm: Any) -> Sequence:
     system = Prompt()
     system.add("system", pack["system"])
     tokens = system.tokens(llm)
-    shared = len(tokens)
-    owner, position, trained = [0] * shared, list(range(shared)), [False] * shared
-    for number, exchange in enumerate(pack["exchanges"], 1):
+    parts, positions, trained = [len(tokens)], list(range(len(tokens))), [False] * len(tokens)
+    for exchange in pack["exchanges"]:
         prompt = Prompt()
         for role, text in exchange["turns"]:
             prompt.add(role, text)
@@ -43,21 +42,16 @@ def encode(pack: dict[str, Any], llm: Any) -> Sequence:
             learn = [span.author == "model"] * len(ids)
             trained += [True, *learn[1:]] if ends else learn
             tokens += ids
-        length = sum(map(len, spans))
-        owner += [number] * length
-        position += range(shared, shared + length)
-    owners = torch.tensor(owner)
-    same = (owners[:, None] == owners[None, :]) | (owners[None, :] == 0)
-    n = len(tokens)
-    allowed = same & torch.ones(n, n, dtype=torch.bool).tril()
-    return torch.tensor(tokens), torch.tensor(position), allowed, torch.tensor(trained)
+        parts.append(sum(map(len, spans)))
+        positions += range(parts[0], parts[0] + parts[-1])
+    return torch.tensor(tokens), torch.tensor(positions), parts, torch.tensor(trained)
 
 
 def loss_of(model: Model, sequence: Sequence) -> Tensor:
     """The mean loss of the trained tokens, each predicted from the token before it."""
-    tokens, positions, allowed, trained = sequence
+    tokens, positions, parts, trained = sequence
     targets = trained.nonzero().squeeze(1)
-    hidden = model(tokens, positions, allowed)[targets - 1]
+    hidden = model(tokens, positions, parts)[targets - 1]
     return F.cross_entropy(model.logits(hidden), tokens[targets])
 
 
@@ -73,8 +67,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("run", type=Path, help="folder for the checkpoint and the log")
-    parser.add_argument("--batch", type=int, default=2, help="packs for each step")
-    parser.add_argument("--rate", type=float, default=4e-4)
+    parser.add_argument("--batch", type=int, default=1, help="packs for each step")
+    parser.add_argument("--rate", type=float, default=5e-4)
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
@@ -105,7 +99,7 @@ def main() -> None:
         print(f"step {step + 1} of {steps}, loss {total:.3f}, {left / 60:.0f} min left", flush=True)
         with (options.run / "log.jsonl").open("a") as log:
             log.write(json.dumps({"step": step + 1, "loss": round(total, 4)}) + "\n")
-        if (step + 1) % 20 == 0 or step + 1 == steps:
+        if (step + 1) % 50 == 0 or step + 1 == steps:
             state = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
             torch.save(state | {"step": step + 1}, options.run / "checkpoint.pt")
 
