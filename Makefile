@@ -14,16 +14,18 @@ ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
 FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
-.PHONY: help setup lab doctor test test-all lint unit notebooks-test browser format notebooks picture lock lowest
+.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks picture recordings bench lock lowest
 
 help:
 	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"
 	@echo "doctor     check this machine and say how to mend what fails"
 	@echo "test       lint, types, unit tests, doctests, every notebook"
-	@echo "test-all   test, and the slow ones: a real browser"
+	@echo "test-all   test, and the slow ones: fuzzing, a real browser"
 	@echo "format     format the code"
 	@echo "notebooks  run every notebook in order and keep the outputs"
 	@echo "picture    take the README's screenshot in headless Chromium"
+	@echo "recordings make the recordings anew with your model (MODEL=path/to/model.gguf)"
+	@echo "bench      measure how long a call takes, and how calls are read beside other ways"
 	@echo "lock       write constraints.txt anew from pyproject.toml"
 	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
 
@@ -38,7 +40,10 @@ doctor: setup
 
 test: lint unit notebooks-test
 
-test-all: test browser
+test-all: test slow browser
+
+slow: setup
+	$(PY) -m pytest -m slow
 
 lint: setup
 	$(PY) -m ruff check .
@@ -46,7 +51,7 @@ lint: setup
 	$(PY) -m mypy
 
 unit: setup
-	$(PY) -m pytest -m "not browser"
+	$(PY) -m pytest -m "not browser and not slow"
 
 notebooks-test: setup
 	TOOLCALL_LAB_STATIC=1 TOOLCALL_LAB_MODEL= $(PY) -m pytest $(NBVAL) -n 2 --dist loadscope notebooks
@@ -64,6 +69,14 @@ notebooks: setup
 picture: setup
 	$(PY) scripts/picture.py
 
+recordings: setup
+	$(PY) scripts/record.py $(MODEL)
+
+bench: setup
+	@$(PY) -m pip install --quiet "json-repair>=0.30"
+	$(PY) benchmarks/speed.py
+	$(PY) benchmarks/reading.py
+
 lock: setup
 	$(PY) -m pip install --quiet uv
 	$(PY) -m uv pip compile pyproject.toml --extra lab --extra test --universal --python-version 3.10 \
@@ -77,4 +90,4 @@ lowest: setup
 	$(PYTHON) -m venv --clear .venv-lowest
 	CMAKE_ARGS="$${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" $(subst .venv,.venv-lowest,$(PY)) -m pip install \
 	  --quiet --constraint .venv-lowest.txt --editable ".[lab,test]"
-	$(subst .venv,.venv-lowest,$(PY)) -m pytest -m "not browser"
+	$(subst .venv,.venv-lowest,$(PY)) -m pytest -m "not browser and not slow"

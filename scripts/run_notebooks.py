@@ -41,6 +41,7 @@ def run(path: Path) -> None:
         timeout=300,
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
+        coalesce_streams=True,
         store_widget_state=False,
     ).execute()
     notebook.metadata = METADATA

@@ -1,18 +1,28 @@
-"""The embedded model, loaded once, and a tiny model with Qwen-like tokens, made on the fly."""
+"""The embedded model, plain and trained, each loaded once, and a tiny model, made on the fly."""
 
 import os
 
 import pytest
+from hypothesis import settings
 
 from tests.tiny import write_tiny_gguf
 from toolcall_lab import load_model
 from toolcall_lab.toolkit import default_toolbox
 
+settings.register_profile("course", deadline=None, derandomize=True)  # the same on every machine
+settings.load_profile("course")
 os.environ.pop("TOOLCALL_LAB_MODEL", None)  # the tests are about the embedded model
 
 
 @pytest.fixture(scope="session")
 def llm():
+    embedded = load_model(adapter=None)
+    yield embedded
+    embedded.close()
+
+
+@pytest.fixture(scope="session")
+def trained():
     embedded = load_model()
     yield embedded
     embedded.close()

@@ -1,11 +1,21 @@
 """The loop on models that say what a test needs, through the tiny model's real tokenizer."""
 
 import json
+from datetime import datetime
 
 import llama_cpp
 import pytest
 
-from toolcall_lab import Run, Toolbox, ToolcallLabError, grammar, iter_agent, run_agent, tool
+from toolcall_lab import (
+    Run,
+    Toolbox,
+    ToolcallLabError,
+    grammar,
+    iter_agent,
+    run_agent,
+    tool,
+)
+from toolcall_lab.toolkit import default_toolbox
 
 WEATHER = '{"tool_call": {"name": "get_weather", "arguments": {"city": "%s"}}}'
 
@@ -118,6 +128,30 @@ def test_a_tool_result_can_not_fake_a_turn(llm):
     starts = llm.tokenize(b"<|im_start|>", add_bos=False, special=True)
     turns = sum(token in starts for token in model.prompts[1])
     assert turns == len(["system", "user", "assistant", "tool", "assistant"])
+
+
+@pytest.mark.parametrize(
+    ("question", "call", "words"),
+    [
+        ("What is the weather in Tokyo?", "get_weather(city='Tokyo')", "22"),
+        ("What is 48317 times 9276?", "calculate(expression='48317 * 9276')", "448188492"),
+        ("Quelle heure est-il ?", "get_time()", "14:32"),
+    ],
+)
+def test_the_trained_model_calls_by_itself_and_answers_with_the_result(
+    trained, question, call, words
+):
+    box = default_toolbox(now=datetime(2026, 3, 14, 14, 32, 15))
+    run = run_agent(trained, box, question, temperature=0.0)
+    assert [str(call) for step in run.steps for call in step.calls] == [call]
+    assert run.ending == "answered"
+    assert words in run.answer
+
+
+def test_the_trained_model_calls_nothing_without_need(trained, box):
+    for question in ("Hello!", "Thank you very much.", "What is 2 + 2?"):
+        run = run_agent(trained, box, question, temperature=0.0, max_tokens=60)
+        assert [len(step.calls) for step in run.steps] == [0], question
 
 
 def test_live_under_a_first_constraint_each_token_is_read_once(llm, box):

@@ -1,5 +1,6 @@
 """Lessons in a real JupyterLab, in a real browser, with a real kernel and the embedded model."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -21,7 +22,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
-    shutil.copytree(ROOT / "notebooks", folder / "notebooks")
+    for part in ("notebooks", "recordings", "training"):
+        shutil.copytree(ROOT / part, folder / part)
     with jupyterlab(folder, tmp_path_factory.mktemp("home")) as url:
         yield url
 
@@ -58,11 +60,15 @@ def test_a_runs_pages_are_turned(address):
     lesson = "notebooks/en/03_describing_tools.ipynb"
     with browser_page() as page, opened(page, address, lesson):
         run_all(page)
-        view = page.locator(".jp-OutputArea-output", has_text="Step 2 of 2")
-        view.get_by_role("button", name="Back").click()
-        first = page.locator(".jp-OutputArea-output", has_text="Step 1 of 2")
-        first.wait_for()
+        outputs = page.locator(".jp-OutputArea-output")
+        shown = outputs.filter(has_text=re.compile(r"Step (\d) of \1")).last
+        steps = int(re.search(r"Step \d of (\d)", shown.inner_text())[1])
+        for step in range(steps, 1, -1):
+            view = outputs.filter(has_text=f"Step {step} of {steps}").last
+            view.get_by_role("button", name="Back").click()
+            outputs.filter(has_text=f"Step {step - 1} of {steps}").last.wait_for()
+        first = outputs.filter(has_text=f"Step 1 of {steps}").last
         assert first.get_by_role("button", name="Back").is_disabled()
         first.get_by_role("button", name="Next").click()
-        view.wait_for()
+        outputs.filter(has_text=f"Step 2 of {steps}").last.wait_for()
         assert page.errors == []

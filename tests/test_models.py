@@ -1,13 +1,15 @@
+import hashlib
 import logging
 import threading
 
 import numpy as np
 import pytest
 
+from tests.tiny import write_tiny_gguf
 from toolcall_lab import load_model
 from toolcall_lab.chatml import STOP
 from toolcall_lab.errors import ModelError
-from toolcall_lab.models import SMOLLM2, embedded_path
+from toolcall_lab.models import SMOLLM2, TOOLS, adapter_path, embedded_path, needs
 
 CHAT = "<|im_start|>user\nSay hello.<|im_end|>\n<|im_start|>assistant\n"
 
@@ -138,9 +140,11 @@ def test_detokenize_refuses_what_is_no_token(llm):
         ({"n_batch": -1}, "n_batch=-1"),
         ({"n_threads": 100_000}, "n_threads=100000"),
         ({"n_threads": "2"}, "n_threads='2'"),
-        ({"lora_path": "/nowhere"}, "'/nowhere' does not exist"),
+        ({"lora_path": "/nowhere"}, "give the file as adapter="),
+        ({"adapter": "/nowhere"}, "'/nowhere' does not exist"),
         ({"kwargs": 1}, "no option 'kwargs'"),
-        ({"n_ctx": 2**23}, "needs more memory than there is"),
+        ({"n_ctx": 2**23}, "was trained for 8192 tokens"),
+        ({"n_ctx": 2**23, "rope_freq_scale": 0.1}, "needs about .* GB of memory"),
     ],
 )
 def test_options_that_would_be_swallowed_are_refused(options, message):
@@ -180,8 +184,104 @@ def test_the_model_may_come_from_the_environment(monkeypatch, tiny_path):
     )
     other.close()
     embedded = load_model(SMOLLM2.key, n_ctx=256)
-    assert (embedded.name, embedded.entry, embedded.calls_tools) == (SMOLLM2.name, SMOLLM2, False)
+    assert (embedded.name, embedded.entry, embedded.adapter) == (
+        f"{SMOLLM2.name} + tools",
+        SMOLLM2,
+        TOOLS,
+    )
+    assert embedded.calls_tools
     embedded.close()
+
+
+def test_the_plain_model_is_there_to_compare(llm):
+    assert (llm.name, llm.entry, llm.adapter, llm.calls_tools) == (
+        SMOLLM2.name,
+        SMOLLM2,
+        None,
+        False,
+    )
+
+
+def test_the_catalog_knows_the_shipped_adapter():
+    data = adapter_path().read_bytes()
+    assert (TOOLS.size, TOOLS.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+    assert len(data) <= 5_000_000
+    assert TOOLS.base is SMOLLM2
+
+
+def test_adapters_that_do_not_fit(tmp_path, tiny_path):
+    data = adapter_path().read_bytes()
+    (tmp_path / "cut.gguf").write_bytes(data[:200_000])
+    (tmp_path / "head.gguf").write_bytes(data[:2000])
+    (tmp_path / "text.gguf").write_text("hello world")
+    (tmp_path / "renamed.gguf").write_bytes(data)
+    (tmp_path / "other.gguf").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    cases = [
+        (None, "cut.gguf", "cut.gguf' can't be loaded.*download it again"),
+        (None, "head.gguf", "head.gguf' can't be loaded.*download it again"),
+        (None, "text.gguf", "text.gguf' is not a GGUF file"),
+        (None, embedded_path(), "It is no adapter"),
+        (
+            tiny_path,
+            "renamed.gguf",
+            "trained on SmolLM2-135M-Instruct Q4_1, and .*tiny.gguf' is another",
+        ),
+        (tiny_path, "other.gguf", "wrong base model"),
+    ]
+    for base, name, message in cases:
+        with pytest.raises(ModelError, match=message) as caught:
+            load_model(base, adapter=tmp_path / name, n_ctx=256)
+        assert "\n" not in str(caught.value)
+    mine = load_model(adapter=tmp_path / "other.gguf", n_ctx=256)
+    assert (mine.name, mine.adapter, mine.calls_tools) == (f"{SMOLLM2.name} + other", None, True)
+    mine.close()
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            {"pooling": True},
+            r"model.gguf is an embedding model \(llama\): .* take an instruct model",
+        ),
+        ({"architecture": "clip"}, "give its text model's GGUF"),
+    ],
+)
+def test_models_that_write_nothing_are_refused(tmp_path, made, message):
+    write_tiny_gguf(tmp_path / "model.gguf", **made)
+    with pytest.raises(ModelError, match=message):
+        load_model(tmp_path / "model.gguf", n_ctx=256)
+
+
+def test_a_model_without_a_chat_template_loads_with_a_warning(tmp_path):
+    write_tiny_gguf(tmp_path / "base.gguf", template=False)
+    with pytest.warns(UserWarning, match=r"base.gguf has no chat template: it continues texts"):
+        base = load_model(tmp_path / "base.gguf", n_ctx=256)
+    assert not base.calls_tools
+    base.close()
+
+
+def test_what_does_not_fit_is_refused_before_it_is_loaded(tiny_path, monkeypatch, tmp_path):
+    with pytest.raises(ModelError, match=r"n_ctx=16384: tiny.gguf was trained for 8192 tokens"):
+        load_model(tiny_path, n_ctx=16384)
+    load_model(tiny_path, n_ctx=8448, rope_freq_scale=0.5).close()  # stretched on purpose
+    monkeypatch.setattr(needs, "memory_free", lambda: 10**8)
+    with pytest.raises(ModelError, match=r"needs about 0.2 GB of memory .* and 0.1 GB are free"):
+        load_model(tiny_path, n_ctx=256)
+    load_model(tiny_path, n_ctx=256, n_gpu_layers=1).close()
+
+
+def test_the_memory_a_model_needs_grows_with_its_context(tiny_path, monkeypatch, tmp_path):
+    small, large = (needs.memory_needed(embedded_path(), n_ctx) for n_ctx in (256, 8192))
+    assert large - small == 2 * (8192 - 256) * 30 * 3 * (64 + 64)  # 30 layers, 3 heads for keys
+    assert needs.memory_free() > 10**8
+    monkeypatch.setattr(needs, "CGROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("5000")
+    (tmp_path / "memory.current").write_text("3500")
+    (tmp_path / "memory.stat").write_text("anon 3000\ninactive_file 500\n")
+    assert needs.memory_free() == 2000
+    (tmp_path / "memory.max").write_text("max")
+    assert needs.memory_free() > 10**8
 
 
 def test_a_closed_model_says_so(tiny_path):

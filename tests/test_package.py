@@ -27,8 +27,7 @@ def test_ask_shows_the_steps_the_call_its_result_and_the_answer(capsys, tmp_path
     assert cli.main(["ask", "What is the weather in Tokyo?", "--save", str(path), "--prompt"]) == 0
     out = capsys.readouterr().out
     for words in (
-        "SmolLM2-135M-Instruct Q4_1 (live)",
-        "its first step is constrained to a call",
+        "SmolLM2-135M-Instruct Q4_1 + tools (live)",
         "call   get_weather(city='Tokyo')",
         "result Tokyo: 22 °C, sunny, humidity 40 %",
         "Step 2: prompt of",
@@ -37,7 +36,19 @@ def test_ask_shows_the_steps_the_call_its_result_and_the_answer(capsys, tmp_path
         "<|im_start|>tool",
     ):
         assert words in out
+    assert "constrained" not in out
     assert Run.load(path).ending == "answered"
+
+
+def test_ask_holds_a_model_that_does_not_call_by_itself(capsys):
+    assert cli.main(["ask", "What is the weather in Tokyo?", "--adapter", "none"]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "SmolLM2-135M-Instruct Q4_1 (live)",
+        "its first step is constrained to a call",
+        "call   get_weather(city='Tokyo')",
+    ):
+        assert words in out
 
 
 @pytest.mark.parametrize(
@@ -45,10 +56,11 @@ def test_ask_shows_the_steps_the_call_its_result_and_the_answer(capsys, tmp_path
     [
         (["ask", "hi", "--model", "nope.gguf"], "'nope.gguf' does not exist"),
         (["ask", "hi", "--n-ctx", "300"], "multiple of 256"),
+        (["ask", "hi", "--adapter", "nope.gguf"], "'nope.gguf' does not exist"),
         (["ask", "  "], "question is empty"),
         (["ask", "hi", "--save", "/nowhere/run.jsonl"], "No such file"),
         (["ask", "hi", "--model", "~nobody/x.gguf"], "does not exist"),
-        (["ask", "hi", "--model", "x" * 300], "model file"),
+        (["ask", "hi", "--model", "x" * 300], "no model named"),
     ],
 )
 def test_a_mistake_gets_one_sentence(capsys, arguments, message):

@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 
@@ -32,7 +33,7 @@ NATIVE = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n
 def test_both_forms_with_what_stands_around(call, frame, prose):
     reading = read_tool_calls(frame % call, BOX)
     assert reading.problem is None
-    assert reading.calls == (PARIS,)
+    assert reading.calls == [PARIS]
     assert reading.text == prose
     start, end = reading.span
     assert (frame % call)[start:end].strip("`\n ") == call
@@ -69,7 +70,7 @@ def test_several_calls():
 )
 def test_prose_is_an_answer_as_it_stands(text):
     assert read_tool_calls(f" {text}\n", BOX).text == text
-    assert read_tool_calls(text, BOX).calls == ()
+    assert read_tool_calls(text, BOX).calls == []
     assert read_tool_calls(text, BOX).problem is None
 
 
@@ -104,7 +105,6 @@ def course(name="get_weather", **arguments):
         ("<think>hm<|im_end|>\nhey</think>" + COURSE, "bad_shape", "never ended"),
         ("So <think>maybe " + COURSE, "bad_shape", "thinking that never ended"),
         ('{"thought": "x", ' + COURSE[1:], "bad_shape", "inside other JSON"),
-        (NATIVE.replace("{", "[{", 1).replace("}\n</", "}]\n</"), "bad_shape", "nothing else"),
         ("<think>a</think>\n<think>maybe " + COURSE, "bad_shape", "never ended"),
         (COURSE.replace('"Paris"', "1e999"), "invalid_arguments", "too large"),
         (COURSE.replace("Paris", "\\ud83d"), "invalid_arguments", "half a surrogate pair"),
@@ -119,7 +119,7 @@ def course(name="get_weather", **arguments):
 )
 def test_a_problem_returns_no_call_and_says_why(text, problem, words):
     reading = read_tool_calls(text, BOX)
-    assert (reading.calls, reading.problem) == ((), problem)
+    assert (reading.calls, reading.problem) == ([], problem)
     assert words in reading.message
     start, end = reading.span
     assert 0 <= start <= end == len(text)
@@ -134,7 +134,7 @@ def test_a_problem_keeps_the_prose_before_it():
 def test_a_cut_call_is_never_completed(call):
     for cut in range(call.index("tool_call"), len(call)):
         reading = read_tool_calls(call[:cut], BOX, finish_reason="length")
-        assert (reading.problem, reading.calls) == ("truncated", ()), call[:cut]
+        assert (reading.problem, reading.calls) == ("truncated", []), call[:cut]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_cut_call_is_never_completed(call):
 )
 def test_a_call_that_was_only_begun(text, said):
     reading = read_tool_calls(text, BOX, finish_reason="length")
-    assert (reading.problem, reading.calls, reading.text) == ("truncated", (), said)
+    assert (reading.problem, reading.calls, reading.text) == ("truncated", [], said)
 
 
 @pytest.mark.parametrize("tools", [[{"name": 3}], [{"function": "x"}], [7]])
@@ -162,7 +162,7 @@ def test_tools_in_every_form():
     plain = BOX["get_weather"].schema()["function"]
     untyped = plain | {"parameters": {"properties": {"city": {}}}}
     for tools in (BOX, BOX.schemas(), [plain], [untyped], list(BOX.values()), None):
-        assert read_tool_calls(COURSE, tools).calls == (PARIS,)
+        assert read_tool_calls(COURSE, tools).calls == [PARIS]
     assert read_tool_calls(COURSE, []).problem == "unknown_tool"
     assert read_tool_calls(course("anything", x=1), None).calls[0].name == "anything"
 
@@ -190,4 +190,86 @@ def test_markers_inside_an_argument_stay_text():
     ],
 )
 def test_large_nonsense_is_a_reading_not_an_exception(text):
-    assert read_tool_calls(text, BOX).calls == ()
+    assert read_tool_calls(text, BOX).calls == []
+
+
+W = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f'{{"tool_calls": {W}}}', "bad_shape"),
+        (f'{{"tool_calls": [{W},]}}', "invalid_json"),
+        (W.replace("arguments", "parameters").join("[]"), "bad_shape"),
+        (f'[{W}, {{"name": "get_time"}}]', "bad_shape"),
+        (f'{{"function_call": {W}}}', "bad_shape"),
+        (f'{{"tool": {W}}}', "bad_shape"),
+        ('{"get_weather": {"city": "Paris"}}', "bad_shape"),
+        ('{"name": "get_wether", "parameters": {"city": "Paris"}}', "bad_shape"),
+        ('[get_weather(city="Paris")]', "bad_shape"),
+        ('```python\nget_weather(city="Paris")\n```', "bad_shape"),
+        (f'"tool_call": {W}}}', "bad_shape"),
+        (f'{{"thought": "x"\n"tool_call": {W}}}', "bad_shape"),
+        (COURSE.replace('"', '\\"'), "invalid_json"),
+        ('<tool_call>get_weather(city="Paris")', "bad_shape"),
+        ("<tool_call></tool_call>", "bad_shape"),
+        ("<tool_call>get_weather city=Paris</tool_call>", "bad_shape"),
+        ("<tool_call>\nname: get_weather\narguments: Paris\n</tool_call>", "bad_shape"),
+        (f"{COURSE}\n{W}", "ambiguous"),
+        (f"<tool_call>{W}\n{W}", "ambiguous"),
+        ('{"tool_calls": [' + ", ".join([W] * 40) + "]}", "too_many_calls"),
+        (f"{{'a': {COURSE}}}", "bad_shape"),
+        (f"['x', {COURSE}]", "bad_shape"),
+        (f'{{"plan": "a\n{COURSE}\nb"}}', "bad_shape"),
+        (f"{{ {COURSE} }}", "bad_shape"),
+        (f"<think>a<think>b</think>{COURSE}", "bad_shape"),
+    ],
+)
+def test_what_only_resembles_a_call_has_a_name(text, kind):
+    reading = read_tool_calls(text, BOX)
+    assert (reading.calls, reading.problem) == ([], kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>get_wea",
+        f'{COURSE}\n{{"name": "get_time", "arg',
+        '{"tool_calls": [{"name": "get_weather", "argum',
+    ],
+)
+def test_a_second_call_that_was_cut_takes_the_first_along(text):
+    reading = read_tool_calls(text, BOX, finish_reason="length")
+    assert (reading.calls, reading.problem) == ([], "truncated")
+
+
+@pytest.mark.parametrize("prose", ["In 2024, ", "Since that's true, ", "It's done (I'm sure). "])
+def test_prose_that_ends_like_json_is_prose(prose):
+    assert read_tool_calls(prose + COURSE, BOX).calls == [PARIS]
+
+
+def test_thinking_that_the_prompt_has_opened_holds_no_call():
+    thought = COURSE.replace("get_weather", "delete_file")
+    text = f"Maybe {thought}, but that would be wrong.\n</think>\n\n"
+    assert read_tool_calls(f"{text}I won't.", BOX).calls == []
+    assert read_tool_calls(f"{text}I won't.", BOX).text == "I won't."
+    assert read_tool_calls(text + COURSE, BOX).calls == [PARIS]
+    nested = f"<think>a<think>b</think>{thought}</think>noon"
+    assert (read_tool_calls(nested, BOX).calls, read_tool_calls(nested, BOX).text) == ([], "noon")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think></think>" * 20_000 + "hi",
+        "<tool_call>a" * 20_000 + "</tool_call>",
+        "a" + '<think>{"tool_call": 1}' * 20_000 + "</think>",
+        "</think>\n" * 50_000,
+        "\n \n" * 100_000 + "x",
+    ],
+)
+def test_reading_time_does_not_explode(text):
+    started = time.process_time()
+    read_tool_calls(text, BOX)
+    assert time.process_time() - started < 3  # it's some 0.1 s; quadratic, it would be minutes

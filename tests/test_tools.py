@@ -1,11 +1,16 @@
 import asyncio
 import enum
+import json
+import sys
+import threading
+import time
 import typing
+from datetime import datetime
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
 
-from toolcall_lab import Tool, Toolbox, ToolCall, tool
+from toolcall_lab import Tool, Toolbox, ToolCall, read_tool_calls, tool
 from toolcall_lab.errors import ToolError
 
 
@@ -105,10 +110,6 @@ def bad_default(x: float = float("nan")):
     "Has a default that is no JSON."
 
 
-async def later(x: int):
-    "Comes later."
-
-
 def unresolved(x: "Nowhere"):  # type: ignore[name-defined]  # noqa: F821
     "Names an unknown type."
 
@@ -159,7 +160,6 @@ def test_a_bare_dict_of_typing_is_an_object():
         (number_keys, "has no JSON Schema here"),
         (bad_choice, "must be text, numbers or booleans"),
         (bad_default, "can't be written as JSON"),
-        (later, "not async"),
         (unresolved, "can't be resolved"),
     ],
 )
@@ -233,6 +233,28 @@ def misbehave(how: str) -> Any:
         return circle
     if how == "data":
         return {"é": [1, None]}
+    if how == "infinite":
+        return {"mean": float("nan"), "when": datetime(2024, 1, 2), "ids": {1}, "raw": b"\xff"}
+    if how == "nothing":
+        return None
+    if how == "prints":
+        print("working …")
+        return None
+    if how == "prints and returns":
+        print("working …")
+        return 5
+    if how == "prints a lot":
+        for _ in range(10_000):
+            print("spam" * 100)
+        return None
+    if how == "hangs":
+        time.sleep(3600)
+    if how == "large":
+        return "\n".join(f"line {number}" for number in range(100_000))
+    if how == "one long line":
+        return "x" * 10**6
+    if how == "surrogate":
+        return "caf\udce9"
     raise ValueError(how)
 
 
@@ -286,3 +308,157 @@ def test_arguments_that_can_not_be_checked_are_an_error_result(schema, value):
     result = box.execute(ToolCall("f", {"x": value}))
     assert result.error
     assert "Invalid arguments for f" in result.text
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("nothing", "(done, there is no result)"),
+        ("prints", "working …"),
+        ("prints and returns", "5"),
+        ("surrogate", "caf?"),
+        (
+            "infinite",
+            '{"mean": NaN, "when": "2024-01-02 00:00:00", "ids": "{1}", "raw": "b\'\\\\xff\'"}',
+        ),
+    ],
+)
+def test_odd_results_are_readable_texts(how, text, capsys):
+    result = Toolbox([misbehave]).execute(ToolCall("misbehave", {"how": how}))
+    assert (result.text, result.error) == (text, False)
+    assert capsys.readouterr().out == ""
+
+
+def test_long_results_are_cut_on_a_line_and_say_so():
+    box = Toolbox([misbehave], max_chars=1000)
+    result = box.execute(ToolCall("misbehave", {"how": "large"}))
+    *lines, notice = result.text.splitlines()
+    assert len(result.text) < 1100
+    assert lines == [f"line {number}" for number in range(len(lines))]
+    whole = len(misbehave("large"))
+    assert notice == f"[… {whole - len(chr(10).join(lines))} more characters were left out]"
+    result = box.execute(ToolCall("misbehave", {"how": "one long line"}))
+    assert result.text.startswith("x" * 1000 + "\n[… 999000 more characters")
+    assert len(box.execute(ToolCall("misbehave", {"how": "prints a lot"})).text) < 1100
+
+
+def test_a_tool_that_hangs_is_given_up_on():
+    box = Toolbox([misbehave], timeout=0.2)
+    result = box.execute(ToolCall("misbehave", {"how": "hangs"}))
+    assert (result.text, result.error) == (
+        "misbehave failed: TimeoutError: no result after 0.2 s",
+        True,
+    )
+    assert 0.2 <= result.seconds < 3
+
+
+def test_async_tools_are_awaited():
+    @tool
+    async def later(x: int) -> int:
+        "Comes later."
+        await asyncio.sleep(0)
+        return x + 1
+
+    async def in_a_running_loop():
+        return Toolbox([later]).execute(ToolCall("later", {"x": 1})).text
+
+    assert Toolbox([later]).execute(ToolCall("later", {"x": 1})).text == "2"
+    assert asyncio.run(in_a_running_loop()) == "2"
+
+
+def test_only_the_tools_own_prints_are_caught(capsys):
+    @tool
+    def talk() -> None:
+        "Prints, while another thread prints."
+        other = threading.Thread(target=print, args=("from outside",))
+        other.start()
+        other.join()
+        print("from the tool")
+
+    assert Toolbox([talk]).execute(ToolCall("talk")).text == "from the tool"
+    assert capsys.readouterr().out == "from outside\n"
+
+
+@tool
+def typed(n: int = 0, x: float = 0.0, on: bool = False, text: str = "") -> str:
+    "Takes all sorts."
+    return f"{n!r} {x!r} {on!r} {text!r}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"n": "5"}, "5 0.0 False ''\n(n: '5' was read as 5)"),
+        ({"x": "-2.5"}, "0 -2.5 False ''\n(x: '-2.5' was read as -2.5)"),
+        ({"on": "true"}, "0 0.0 True ''\n(on: 'true' was read as True)"),
+        ({"text": 42}, "0 0.0 False '42'\n(text: 42 was read as '42')"),
+        ({"n": 5, "text": "5"}, "5 0.0 False '5'"),
+        ({"n": "5.0"}, "Invalid arguments for typed: n: '5.0' is not of type 'integer'."),
+        ({"n": "05"}, "Invalid arguments for typed: n: '05' is not of type 'integer'."),
+        ({"on": "yes"}, "Invalid arguments for typed: on: 'yes' is not of type 'boolean'."),
+        ({"n": True}, "Invalid arguments for typed: n: True is not of type 'integer'."),
+    ],
+)
+def test_coercion_is_exact_said_and_off_by_default(arguments, text):
+    call = ToolCall("typed", arguments)
+    lenient, strict = Toolbox([typed], coerce=True), Toolbox([typed])
+    assert lenient.execute(call).text == text
+    assert call.arguments == arguments
+    if "was read as" in text:
+        assert strict.execute(call).error
+        written = json.dumps({"tool_call": {"name": "typed", "arguments": arguments}})
+        assert read_tool_calls(written, lenient).calls == [call]
+        assert read_tool_calls(written, strict).problem == "invalid_arguments"
+
+
+def test_a_result_can_be_written_as_a_message():
+    result = Toolbox([typed]).execute(ToolCall("typed", {"n": 1}, "call_7"))
+    assert result.message() == {
+        "role": "tool",
+        "tool_call_id": "call_7",
+        "name": "typed",
+        "content": "1 0.0 False ''",
+    }
+
+
+def test_prints_of_tools_that_overlap_are_told_apart(capsys):
+    started = threading.Event()
+
+    @tool
+    def slow(name: str) -> None:
+        "Prints, waits, prints."
+        print(name, "begins")
+        started.set()
+        time.sleep(0.2)
+        print(name, "ends")
+
+    box, results = Toolbox([slow]), []
+    run = lambda name: results.append(box.execute(ToolCall("slow", {"name": name})).text)  # noqa: E731
+    other = threading.Thread(target=run, args=("a",))
+    before = sys.stdout
+    other.start()
+    started.wait()
+    run("b")
+    other.join()
+    assert sorted(results) == ["a begins\na ends", "b begins\nb ends"]
+    assert sys.stdout is before
+
+
+def test_what_a_tool_prints_after_its_time_is_lost(capsys):
+    @tool
+    def late() -> None:
+        "Prints too late."
+        time.sleep(0.3)
+        print("too late")
+
+    assert "TimeoutError" in Toolbox([late], timeout=0.1).execute(ToolCall("late")).text
+    time.sleep(0.5)
+    assert capsys.readouterr().out == ""
+
+
+def test_huge_numbers_are_refused_not_raised():
+    result = Toolbox([typed], coerce=True).execute(ToolCall("typed", {"text": 10**5000}))
+    assert result.error
+    assert "inf" not in Toolbox([typed], coerce=True).execute(
+        ToolCall("typed", {"text": float("inf")})
+    ).text.replace("Invalid arguments", "")

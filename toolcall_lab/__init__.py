@@ -7,7 +7,7 @@ from . import grammar
 from .agent import iter_agent, run_agent
 from .chatml import Prompt
 from .errors import ToolcallLabError
-from .models import load_model
+from .models import RecordedModel, ScriptedModel, load_model, record, recording
 from .parsing import Reading, read_tool_calls
 from .run import Run, Step
 from .tools import Tool, Toolbox, ToolCall, ToolResult, tool
@@ -17,7 +17,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Prompt",
     "Reading",
+    "RecordedModel",
     "Run",
+    "ScriptedModel",
     "Step",
     "Tool",
     "ToolCall",
@@ -28,6 +30,8 @@ __all__ = [
     "iter_agent",
     "load_model",
     "read_tool_calls",
+    "record",
+    "recording",
     "run_agent",
     "tool",
 ]

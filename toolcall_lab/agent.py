@@ -18,16 +18,18 @@ from . import grammar
 from .chatml import STOP, Prompt
 from .errors import ToolcallLabError
 from .models import Model
-from .parsing import CALL_KEY, Reading, read_tool_calls
+from .parsing import Reading, read_tool_calls
 from .run import Run, Step, piece_texts
+from .shapes import CALL_KEY
 from .tools import Toolbox, ToolCall, ToolResult
 
-SYSTEM = """You are a helpful assistant.
+ASSISTANT = "You are a helpful assistant."
+SYSTEM = f"""{ASSISTANT}
 
 Available tools:
-{tools}
+{{tools}}
 
-To use a tool, reply with {call}.
+To use a tool, reply with {{call}}.
 When a tool has given its result, answer the user with this result, in a sentence."""
 
 MAX_PROBLEMS = 3  # unreadable calls in a row, each told to the model, before the loop gives up
@@ -46,7 +48,8 @@ def system_prompt(toolbox: Toolbox) -> str:
 class Settings:
     """How a loop runs: at most `max_steps` steps; `system`, the system prompt (by default
     `system_prompt(toolbox)`); `constraint`, for every step, or a list with one for each step, None
-    and the steps behind its end being free; `temperature` and `max_tokens` of each completion.
+    and the steps behind its end being free; `temperature` and `max_tokens` of each completion;
+    `style`, the course's prompts or Qwen3's own (`"qwen3"`), and whether it shall be `thinking`.
     """
 
     max_steps: int = 10
@@ -54,6 +57,8 @@ class Settings:
     constraint: Constraints = None
     temperature: float = 0.1
     max_tokens: int = 512
+    style: str = "course"
+    thinking: bool = True
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -108,12 +113,10 @@ def _start(llm: Model, toolbox: Toolbox, query: str, path: str | os.PathLike[str
 
 
 def _loop(run: Run, llm: Model, toolbox: Toolbox, settings: Settings) -> Iterator[Step]:
-    prompt = Prompt()
-    prompt.add("system", system_prompt(toolbox) if settings.system is None else settings.system)
-    prompt.add("user", run.query)
+    prompt = _first_prompt(toolbox, run.query, settings)
     problems = 0
     for number in range(settings.max_steps):
-        prompt.open("assistant")
+        prompt.open("assistant", thinking=settings.thinking)
         ids = prompt.span_tokens(llm)
         total = sum(map(len, ids))
         if total >= run.n_ctx:
@@ -127,6 +130,16 @@ def _loop(run: Run, llm: Model, toolbox: Toolbox, settings: Settings) -> Iterato
         if problems == MAX_PROBLEMS:
             return run.end("unreadable_calls", None, f"The last problem: {reading.message}")
     run.end("step_limit", None, f"It was {settings.max_steps}.")
+
+
+def _first_prompt(toolbox: Toolbox, query: str, settings: Settings) -> Prompt:
+    prompt = Prompt(style=settings.style)
+    if settings.style == "qwen3":
+        prompt.add("system", settings.system or ASSISTANT, tools=toolbox.schemas())
+    else:
+        prompt.add("system", system_prompt(toolbox) if settings.system is None else settings.system)
+    prompt.add("user", query)
+    return prompt
 
 
 def _answer(run: Run, text: str, completion: _Completion, prompt_tokens: int) -> None:
@@ -149,6 +162,8 @@ class _Completion:
     evaluated: int | None
     seconds: float
     constraint: str | None
+    model: str
+    kind: str
 
 
 def _complete(llm: Any, ids: list[list[int]], settings: Settings, number: int) -> _Completion:
@@ -163,14 +178,16 @@ def _complete(llm: Any, ids: list[list[int]], settings: Settings, number: int) -
         made = grammar.generate(llm, flat, constraint, **limits)
         text, tokens, finish = made.text, made.tokens, made.finish_reason
         evaluated: int | None = made.prompt_evaluated
+        speaker = made.model, made.kind
     else:
         answer = llm(flat, stop=STOP, **limits)
         choice = answer["choices"][0]
         text, tokens, finish = choice["text"], choice.get("tokens"), choice["finish_reason"]
         evaluated = answer.get("usage", {}).get("evaluated_tokens")
+        speaker = (answer["model"], answer["kind"]) if "kind" in answer else ("", "")
     seconds = time.perf_counter() - started
     name = constraint.name if constraint else None
-    return _Completion(text, tokens, finish, evaluated, seconds, name)
+    return _Completion(text, tokens, finish, evaluated, seconds, name, *speaker)
 
 
 def _take_step(
@@ -226,6 +243,8 @@ def _step(
         tokens_evaluated=evaluated,
         tokens_reused=None if evaluated is None else sum(map(len, ids)) - evaluated,
         model_seconds=completion.seconds,
+        model=completion.model,
+        kind=completion.kind,
     )
 
 

@@ -18,8 +18,9 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from . import qwen3
 from .errors import ModelError, ToolcallLabError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ IM_START = "<|im_start|>"
 IM_END = "<|im_end|>"
 STOP = [IM_END, IM_START]
 
+STYLES = ("course", "qwen3")
 AUTHORS = {"system": "system", "user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -47,9 +49,16 @@ class Span:
 
 
 class Prompt:
-    """A ChatML prompt that only grows."""
+    """A ChatML prompt that only grows.
 
-    def __init__(self, spans: Iterable[Span] = ()) -> None:
+    In the style `qwen3` tools are described and results are given back as Qwen3's own template has
+    it (see `qwen3.py`); everything else is the same.
+    """
+
+    def __init__(self, spans: Iterable[Span] = (), *, style: str = "course") -> None:
+        if style not in STYLES:
+            raise ToolcallLabError(f"A prompt's style is {' or '.join(STYLES)}, not {style!r}.")
+        self.style = style
         self._spans = list(spans)
         last = self._spans[-1] if self._spans else None
         closed = last is None or (last.author == "structure" and last.text.startswith(IM_END))
@@ -65,21 +74,33 @@ class Prompt:
         """The prompt as the plain string that a completion call takes."""
         return "".join(span.text for span in self._spans)
 
-    def add(self, role: str, text: str) -> None:
-        """Writes a whole turn; `role` is system, user, assistant or tool."""
+    def add(self, role: str, text: str, *, tools: Sequence[dict[str, Any]] = ()) -> None:
+        """Writes a whole turn; `role` is system, user, assistant or tool.
+
+        `tools`, schemas in OpenAI's form, go into a system turn of the style `qwen3`.
+        """
         if not isinstance(text, str):
             raise ToolcallLabError(f"A turn needs a text, not {type(text).__name__}.")
+        if tools and not (role == "system" and self.style == "qwen3"):
+            raise ToolcallLabError("Only a system turn in the style qwen3 takes tools.")
+        if self.style == "qwen3" and role == "tool":
+            self._add_response(text)
+            return
         self.open(role)
-        self._write(AUTHORS[role], text)
+        for author, part in qwen3.tool_block(text, tools) if tools else [(AUTHORS[role], text)]:
+            self._write(author, part)
         self._close()
 
-    def open(self, role: str = "assistant") -> None:
-        """Writes a turn's header and leaves the turn open, for the model to go on from there."""
+    def open(self, role: str = "assistant", *, thinking: bool = True) -> None:
+        """Writes a turn's header and leaves the turn open, for the model to go on from there.
+
+        Without `thinking`, Qwen3's empty thoughts are written behind it, so that it has none.
+        """
         if role not in AUTHORS:
             raise ToolcallLabError(f"ChatML has no role {role!r} here; use {', '.join(AUTHORS)}.")
         self._close()
         self._open_role = role
-        self._write("structure", f"{IM_START}{role}\n")
+        self._write("structure", f"{IM_START}{role}\n{'' if thinking else qwen3.NO_THOUGHTS}")
 
     def append_completion(self, tokens: Sequence[int] | None, text: str) -> None:
         """Continues the open turn with what the model wrote, ids as generated (None: unknown).
@@ -113,7 +134,7 @@ class Prompt:
 
     def snapshot(self) -> Prompt:
         """This prompt as it is now; writing to either one leaves the other as it is."""
-        return Prompt(self._spans)
+        return Prompt(self._spans, style=self.style)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Prompt) and self._spans == other._spans
@@ -123,6 +144,18 @@ class Prompt:
     def __repr__(self) -> str:
         turns = self._spans[-1].turn + 1 if self._spans else 0
         return f"<Prompt: {turns} turns, {len(self.text)} characters>"
+
+    def _add_response(self, text: str) -> None:
+        """A tool's result in Qwen3's form: in a user turn that results in a row share."""
+        if self._open_role == "tool":
+            self._write("structure", f"\n{qwen3.RESPONSE_OPEN}")
+        else:
+            self._close()
+            self._open_role = "tool"
+            self._write("structure", f"{IM_START}user\n{qwen3.RESPONSE_OPEN}")
+        # The newlines are the template's; they are tokenised together with what is between them.
+        self._write("tool", f"\n{text}\n")
+        self._write("structure", qwen3.RESPONSE_CLOSE)
 
     def _close(self) -> None:
         if self._open_role is not None:

@@ -7,18 +7,20 @@ are *forced*: nothing is chosen, and they are read in one go with the next evalu
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .bounded import bounded
 from .chatml import Prompt
 from .errors import ConstraintError, ModelError
-from .parsing import CALL_KEY, OPEN_TAG, THINK_OPEN
+from .qwen3 import THINK_OPEN
+from .shapes import CALL_KEY
 from .tools import Toolbox
 
 if TYPE_CHECKING:
@@ -34,12 +36,31 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class TokenRecord:
+    """How one token came about.
+
+    A `forced` token was the only continuation; nothing was chosen, and the rest is empty. Otherwise
+    `probability` is what the model gave it, `allowed` how many tokens the constraint allowed, and
+    `mass` the probability of these together; `top` holds the likeliest tokens of all, as
+    `(id, probability, whether it was allowed)`.
+    """
+
+    token: int
+    forced: bool
+    probability: float | None = None
+    allowed: int | None = None
+    mass: float | None = None
+    top: tuple[tuple[int, float, bool], ...] = ()
+
+
+@dataclass(frozen=True)
 class Generation:
     """A constrained completion.
 
-    `tokens` are the ids as generated, `finish_reason` is `"stop"` (complete) or `"length"` (cut).
-    `evaluations` counts the model's evaluations after the prompt's, `forced` the tokens that were
-    not chosen; `prompt_evaluated` of the `prompt_tokens` had to be read.
+    `tokens` are the ids as generated, `records` says how each came about, `finish_reason` is
+    `"stop"` (complete) or `"length"` (cut). `evaluations` counts the model's evaluations after the
+    prompt's, `forced` the tokens that were not chosen; `prompt_evaluated` of the `prompt_tokens`
+    had to be read. `model` and `kind` say who spoke.
     """
 
     text: str
@@ -49,6 +70,9 @@ class Generation:
     forced: int
     prompt_tokens: int
     prompt_evaluated: int
+    records: tuple[TokenRecord, ...] = ()
+    model: str = ""
+    kind: str = ""
 
 
 def tool_call(toolbox: Toolbox) -> Constraint:
@@ -64,11 +88,12 @@ def tool_call(toolbox: Toolbox) -> Constraint:
 def tool_call_or_text(toolbox: Toolbox) -> Constraint:
     """One call as `tool_call` allows it, or a text in which there is nothing of a call.
 
-    The model decides, with its first token: a call begins with a brace, and a text doesn't. So what
-    comes is always an answer or a valid call. Raises `ConstraintError` like `tool_call`.
+    The model decides, with its first token: a call begins with a brace, and a text doesn't. A text
+    can't hold the marks of a call or of thinking, nor begin as other ways of writing calls do.
+    Raises `ConstraintError` like `tool_call`.
     """
-    marks = "|".join(re.escape(mark) for mark in (f'"{CALL_KEY}"', OPEN_TAG, THINK_OPEN, "<|im_"))
-    text = rf"/[^{{\s](?s:.*)/ & ~/(?s:.*)({marks})(?s:.*)/".replace("</", r"<\/")
+    marks = "|".join(re.escape(mark) for mark in (CALL_KEY, THINK_OPEN, "<|im_", "[TOOL_CALLS"))
+    text = rf"/[^{{\[;`<\s](?s:.*)/ & ~/(?s:.*)({marks})(?s:.*)/".replace("</", r"<\/")
     name = f"a call of {' or '.join(toolbox)}, or a text"
     return Constraint(name, _compile(f"call | TEXT\nTEXT: {text}", _call_schema(toolbox)))
 
@@ -97,7 +122,7 @@ def _call_schema(toolbox: Toolbox) -> dict[str, Any]:
 
 
 def generate(
-    llm: LocalModel,
+    llm: Any,
     prompt: Prompt | str | Sequence[int],
     constraint: Constraint,
     *,
@@ -105,14 +130,12 @@ def generate(
     temperature: float = 0.0,
     seed: int = 0,
 ) -> Generation:
-    """Generates under a constraint, on a model from `load_model`.
+    """Generates under a constraint, on a model from `load_model`, or on a recording of one.
 
     Temperature 0 takes the likeliest allowed token; above, tokens are drawn by their probability
     among the allowed ones. Raises `ModelError` if the prompt leaves no room for an answer.
     """
-    import numpy as np
-
-    if not hasattr(llm, "next_logits"):
+    if not hasattr(llm, "next_logits") and not hasattr(llm, "replay"):
         raise ModelError("Generation under a constraint needs a live model, from load_model().")
     ids = _prompt_ids(llm, prompt)
     room = min(max_tokens, llm.n_ctx() - len(ids))
@@ -121,36 +144,113 @@ def generate(
             f"The prompt's {len(ids)} tokens and max_tokens={max_tokens} leave no room for an "
             f"answer in n_ctx={llm.n_ctx()}."
         )
+    settings = {"max_tokens": max_tokens, "temperature": float(temperature), "seed": seed}
+    if hasattr(llm, "replay"):
+        held = {"constraint": hashlib.sha256(constraint.grammar.encode()).hexdigest()}
+        answer = llm.replay(
+            ids,
+            settings | held,
+            lambda live: _to_answer(_generate(live, ids, constraint, room, temperature, seed)),
+        )
+        return _from_answer(answer)
+    return _generate(llm, ids, constraint, room, temperature, seed)
+
+
+def _generate(
+    llm: LocalModel,
+    ids: list[int],
+    constraint: Constraint,
+    room: int,
+    temperature: float,
+    seed: int,
+) -> Generation:
+    import numpy as np
+
     matcher = _matcher(llm, constraint)
     random = np.random.default_rng(seed)
     before, started = llm.tokens_evaluated, None
+    records: list[TokenRecord] = []
     out: list[int] = []
-    forced = prompt_evaluated = 0
+    prompt_evaluated, ended = 0, False
     with llm.claimed():
         while len(out) < room and not matcher.is_stopped():
             ahead = matcher.compute_ff_tokens()[: room - len(out)]
-            forced += len(ahead)
+            new = [TokenRecord(token, forced=True) for token in ahead]
             if not ahead:
                 logits = llm.next_logits(ids + out)
                 if started is None:  # it read the prompt, with what was forced behind it
                     started = llm.evaluations
                     prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
-                allowed = np.where(_mask(matcher, len(logits)), logits, -np.inf)
-                ahead = [_choose(allowed, temperature, random)]
-                if ahead == [llm.token_eos()]:
+                mask = _mask(matcher, len(logits))
+                ahead = [_choose(np.where(mask, logits, -np.inf), temperature, random)]
+                if ended := ahead == [llm.token_eos()]:
                     break
+                new = [_record(ahead[0], logits, mask)]
             if not matcher.consume_tokens(ahead):
                 reason = _first_line(matcher.get_error())
                 raise ConstraintError(f"The constraint failed: {reason}")
             out += ahead
+            records += new
     return Generation(
         text=llm.detokenize(out).decode("utf-8", "replace"),
         tokens=out,
-        finish_reason="stop" if matcher.is_accepting() else "length",
+        finish_reason="stop" if ended or matcher.is_stopped() else "length",
         evaluations=0 if started is None else llm.evaluations - started,
-        forced=forced,
+        forced=sum(record.forced for record in records),
         prompt_tokens=len(ids),
         prompt_evaluated=prompt_evaluated,
+        records=tuple(records),
+        model=llm.name,
+        kind=llm.kind,
+    )
+
+
+TOP = 5  # likeliest tokens in a record
+
+
+def _record(token: int, logits: Any, mask: Any) -> TokenRecord:
+    import numpy as np
+
+    weights = np.exp(logits - logits.max())
+    shares = weights / weights.sum()
+    best = np.argpartition(-shares, TOP)[:TOP]
+    best = best[np.argsort(-shares[best])]
+    top = tuple((int(i), round(float(shares[i]), 6), bool(mask[i])) for i in best)
+    probability, mass = (round(float(value), 6) for value in (shares[token], shares[mask].sum()))
+    return TokenRecord(token, False, probability, int(mask.sum()), mass, top)
+
+
+def _to_answer(made: Generation) -> dict[str, Any]:
+    """As a completion dict, which is what recordings keep."""
+    choice = {"text": made.text, "tokens": made.tokens, "finish_reason": made.finish_reason}
+    usage = {"prompt_tokens": made.prompt_tokens, "evaluated_tokens": made.prompt_evaluated}
+    kept = {"evaluations": made.evaluations, "records": [astuple(r) for r in made.records]}
+    return {
+        "model": made.model,
+        "kind": made.kind,
+        "choices": [choice],
+        "usage": usage,
+        "generation": kept,
+    }
+
+
+def _from_answer(answer: dict[str, Any]) -> Generation:
+    choice, usage, kept = answer["choices"][0], answer["usage"], answer["generation"]
+    records = tuple(
+        TokenRecord(token, forced, share, allowed, mass, tuple((i, p, ok) for i, p, ok in top))
+        for token, forced, share, allowed, mass, top in kept["records"]
+    )
+    return Generation(
+        text=choice["text"],
+        tokens=choice["tokens"],
+        finish_reason=choice["finish_reason"],
+        evaluations=kept["evaluations"],
+        forced=sum(record.forced for record in records),
+        prompt_tokens=usage["prompt_tokens"],
+        prompt_evaluated=usage["evaluated_tokens"],
+        records=records,
+        model=answer["model"],
+        kind=answer["kind"],
     )
 
 

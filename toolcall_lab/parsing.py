@@ -1,34 +1,33 @@
 """From text to tool calls, or the reason why there is none.
 
-Two written forms: the course's `{"tool_call": {"name": …, "arguments": {…}}}` and Qwen's native
-`<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Nothing is guessed: a call that is cut,
-broken, unknown or wrong is a problem with a sentence, and then no call is returned at all.
-Texts are searched for their markers, in a time that grows with their length.
+Three written forms: the course's `{"tool_call": {"name": …, "arguments": {…}}}`, Qwen's native
+`<tool_call>{"name": …, "arguments": {…}}</tool_call>`, both with prose around, and OpenAI's dicts,
+or a bare `{"name": …, "arguments": {…}}`, if they are the whole answer. Nothing is guessed: a call
+that is cut, broken, unknown or wrong is a problem with a sentence, and then no call is returned at
+all. Texts are searched for their markers, in a time that grows with their length.
+
+The policy, where parsers differ: the JSON must be JSON (no single quotes, comments or commas too
+many; only raw newlines in texts are forgiven), keys and names must be the right ones, values are
+not converted. Arguments may be a JSON string, or left out where none is required.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .chatml import STOP
 from .errors import ToolError
+from .qwen3 import CALL_CLOSE, CALL_OPEN, THINK_CLOSE, THINK_OPEN
+from .shapes import CALL_KEY, SHAPE, Problem, check_call, decode_at, to_call
 from .tools import Tool, Toolbox, ToolCall
+from .whole import CUT, check_leftover, whole_answer
 
-CALL_KEY = "tool_call"
-OPEN_TAG, CLOSE_TAG = "<tool_call>", "</tool_call>"
-THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
-MAX_DEPTH = 64
-
-SHAPE = (
-    'A call is {"tool_call": {"name": "…", "arguments": {…}}}: a name and arguments, nothing else.'
-)
-CUT = "The call was cut at max_tokens; a cut call is never completed by guess."
+MAX_CALLS = 32
+MAX_SIZE = 4_000_000  # characters
 
 
 @dataclass(frozen=True)
@@ -36,22 +35,17 @@ class Reading:
     """What a completion says.
 
     `calls` is empty whenever there is a `problem` (`truncated`, `invalid_json`, `bad_shape`,
-    `unknown_tool`, `invalid_arguments`, `empty_output`, `too_deep`); `message` explains it, for the
-    learner and for the model. `text` is the prose outside the calls, without thinking; `span` is
-    where the calls, or the problem, stand: (start, end) in characters.
+    `ambiguous`, `unknown_tool`, `invalid_arguments`, `empty_output`, `too_deep`, `too_large`,
+    `too_many_calls`); `message` explains it, for the learner and for the model. `text` is the prose
+    outside the calls, without thinking; `span` is where the calls, or the problem, stand: (start,
+    end) in characters.
     """
 
-    calls: tuple[ToolCall, ...] = ()
+    calls: list[ToolCall] = field(default_factory=list)
     problem: str | None = None
     message: str = ""
     text: str = ""
     span: tuple[int, int] | None = None
-
-
-class _Problem(Exception):
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
 
 
 def read_tool_calls(
@@ -66,7 +60,7 @@ def read_tool_calls(
     arguments aren't checked. `finish_reason` is the completion's: `"length"` means it was cut.
 
     >>> read_tool_calls('Sure! {"tool_call": {"name": "get_time", "arguments": {}}}').calls
-    (ToolCall(name='get_time', arguments={}, id=None),)
+    [ToolCall(name='get_time', arguments={}, id=None)]
     >>> read_tool_calls('{"tool_call": {"name": "get_ti', finish_reason="length").problem
     'truncated'
     >>> read_tool_calls("It is noon.").text
@@ -78,6 +72,8 @@ def read_tool_calls(
     spans: list[tuple[int, int]] = []
     position, end = 0, len(text)
     try:
+        if len(text) > MAX_SIZE:
+            raise Problem("too_large", f"The answer has more than {MAX_SIZE} characters.")
         position = _after_thinking(text, finish_reason)
         for at, kind, body in _places(text, position):
             if at < position:
@@ -91,12 +87,16 @@ def read_tool_calls(
                 position = _after_block(text, at)
                 prose.append(before)
                 continue
+            if kind == "odd" and finish_reason == "length" and CALL_CLOSE not in text[at:]:
+                raise Problem("truncated", CUT)
+            if kind == "odd":
+                raise Problem("bad_shape", f"Between the tags is no JSON object. {SHAPE}")
             if kind == "stray" or _is_nested(before, bool(spans)):
                 prose.append(before)
-                raise _Problem("bad_shape", f"The call stands inside other JSON. {SHAPE}")
+                raise Problem("bad_shape", f"The call stands inside other JSON. {SHAPE}")
             prose.append(_before_fence(before))
             value, after = _read_json(text, body, finish_reason)
-            calls.append(_check(_to_call(value, kind), toolbox))
+            calls = _few([*calls, *(check_call(call, toolbox) for call in _calls_of(value, kind))])
             position = after if kind == "key" else _after_tag(text, after)
             spans.append((at, position))
             if prose[-1] != before:
@@ -105,28 +105,46 @@ def read_tool_calls(
         if finish_reason == "length" and (cut := _call_begins(rest)) >= 0:
             prose.append(rest[:cut])
             position += cut
-            raise _Problem("truncated", CUT)
+            raise Problem("truncated", CUT)
         if not calls and not "".join([*prose, rest]).strip():
-            raise _Problem("empty_output", "The answer is empty; write a tool call or an answer.")
-    except _Problem as problem:
+            raise Problem("empty_output", "The answer is empty; write a tool call or an answer.")
+        if calls:
+            check_leftover(rest, finish_reason)
+        elif whole := whole_answer("".join([*prose, rest]), toolbox, finish_reason):
+            return Reading(_few(whole), span=(position, end))
+    except Problem as problem:
         said = "".join(prose).strip()
-        return Reading((), problem.kind, str(problem), said, (position, len(text)))
+        return Reading([], problem.kind, str(problem), said, (position, len(text)))
     span = (spans[0][0], spans[-1][1]) if spans else None
-    return Reading(tuple(calls), text="".join([*prose, rest]).strip(), span=span)
+    return Reading(calls, text="".join([*prose, rest]).strip(), span=span)
+
+
+def _few(calls: list[ToolCall]) -> list[ToolCall]:
+    if len(calls) > MAX_CALLS:
+        raise Problem("too_many_calls", f"More than {MAX_CALLS} calls in one answer.")
+    return calls
 
 
 def _places(text: str, position: int) -> list[tuple[int, str, int]]:
     """What may matter, in order: (where, kind, where its JSON begins).
 
-    Kinds: `tag`, an opening tag with an object or a list behind it; `key`, an object that begins
-    with the call's key; `stray`, that key further back in an object; `think`, a block of thinking
-    with one of these in it; `marker`, ChatML's.
+    Kinds: `tag`, an opening tag with an object or a list behind it; `odd`, tags around something
+    else that was meant as a call; `key`, an object that begins with the call's key; `stray`, that
+    key further back in an object; `think`, a block of thinking with one of these in it; `marker`,
+    ChatML's.
     """
     calls = []
-    for at in _find_all(text, OPEN_TAG, position):
-        body = _skip_blanks(text, at + len(OPEN_TAG))
+    closes = list(_find_all(text, CALL_CLOSE, position))
+    start = _skip_blanks(text, position)
+    for at in _find_all(text, CALL_OPEN, position):
+        body = _skip_blanks(text, at + len(CALL_OPEN))
+        following = bisect(closes, body - 1)
         if text[body : body + 1] in ("{", "[", ""):
             calls.append((at, "tag", body))
+        elif (at == start and not text.startswith(CALL_OPEN, body)) or (
+            following < len(closes) and _MEANT.match(text, body, min(closes[following], body + 200))
+        ):
+            calls.append((at, "odd", body))
     brace = text.find("{", position)
     for at in _find_all(text, f'"{CALL_KEY}"', position):
         colon = _skip_blanks(text, at + len(CALL_KEY) + 2)
@@ -138,19 +156,34 @@ def _places(text: str, position: int) -> list[tuple[int, str, int]]:
             calls.append((before, "key", before))
         elif text[before : before + 1] == "," and 0 <= brace < before:
             calls.append((before, "stray", before))
+        elif text[value : value + 1] == "{" and _begins_line(text, at):
+            calls.append((at, "stray", at))
     calls.sort()
     markers = [(at, "marker", at) for marker in STOP for at in _find_all(text, marker, position)]
     return sorted([*calls, *markers, *_thoughts(text, position, [at for at, _, _ in calls])])
 
 
+_MEANT = re.compile(r"<|[^{}\n]*\{|[\w.-]+\s*(\(|$)")
+
+
+def _calls_of(value: Any, kind: str) -> list[ToolCall]:
+    """The calls in what stands behind a tag or under the call's key."""
+    if kind == "key" and set(value) != {CALL_KEY}:
+        raise Problem("bad_shape", SHAPE)
+    several = kind == "tag" and isinstance(value, list) and value
+    return [to_call(item) for item in (value if several else [value])]
+
+
 def _thoughts(text: str, position: int, calls: list[int]) -> Iterator[tuple[int, str, int]]:
     """The `<think>` blocks behind the answer's beginning that hold a call: it's not to be read."""
+    closes = list(_find_all(text, THINK_CLOSE, position))
     for at in _find_all(text, THINK_OPEN, position):
-        close = text.find(THINK_CLOSE, at)
+        following = bisect(closes, at)
+        close = closes[following] if following < len(closes) else len(text)
         inside = bisect(calls, at)
-        if inside < len(calls) and calls[inside] < (close if close >= 0 else len(text)):
+        if inside < len(calls) and calls[inside] < close:
             yield at, "think", at
-        if close < 0:
+        if following == len(closes):
             return
 
 
@@ -166,6 +199,12 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
+def _begins_line(text: str, at: int) -> bool:
+    while at > 0 and text[at - 1] in " \t":
+        at -= 1
+    return at == 0 or text[at - 1] == "\n"
+
+
 def _back_over_blanks(text: str, at: int) -> int:
     at -= 1
     while at > 0 and text[at].isspace():
@@ -173,13 +212,16 @@ def _back_over_blanks(text: str, at: int) -> int:
     return at
 
 
-_IN_JSON = re.compile(r'(\[|"\s*:|["\d}\]]\s*,|\b(true|false|null)\s*,|")$')
+_IN_JSON = re.compile(r"([\[{]|['\"]\s*:|['\"\d}\]]\s*,|\b(true|false|null)\s*,|['\"])$")
 
 
 def _is_nested(before: str, behind_a_call: bool) -> bool:
     """Whether what stands before a call shows that it's a part of other JSON, or of a string."""
+    opened = sum(map(before.count, "{[")) - sum(map(before.count, "}]"))
     tail = before.rstrip()[-200:]
-    return bool(_IN_JSON.search(tail)) and not (behind_a_call and tail == ",")
+    if opened <= 0:
+        return tail.endswith(('"', "'")) and not behind_a_call
+    return before.lstrip()[:1] in "{[" or bool(_IN_JSON.search(tail))
 
 
 def _call_begins(text: str) -> int:
@@ -192,7 +234,7 @@ def _call_begins(text: str) -> int:
             return brace
     if tag >= 0:
         written = text[tag:].rstrip()
-        if OPEN_TAG.startswith(written) and (len(written) > 1 or text.strip() == "<"):
+        if CALL_OPEN.startswith(written) and (len(written) > 1 or text.strip() == "<"):
             return tag
     return -1
 
@@ -209,117 +251,70 @@ def _after_fence(text: str, position: int) -> int:
     return at + 3 if text.startswith("```", at) else position
 
 
+_LONE_CLOSE = re.compile(rf"^[ \t]*{THINK_CLOSE}", re.MULTILINE)
+
+
 def _after_thinking(text: str, finish_reason: str | None) -> int:
-    """Where the answer begins: behind the thinking, which is never read for calls."""
+    """Where the answer begins: behind the thinking, which is never read for calls.
+
+    If the prompt has opened it already, only its end is in the text, on a line of its own.
+    """
     position = _skip_blanks(text, 0)
+    marker = min((i for m in STOP if (i := text.find(m)) >= 0), default=len(text))
     while text.startswith(THINK_OPEN, position):
-        close = text.find(THINK_CLOSE, position)
-        marker = min((i for m in STOP if (i := text.find(m, position)) >= 0), default=len(text))
+        close = _matching_close(text, position)
         if close < 0 or marker < close:
             kind = "truncated" if finish_reason == "length" else "bad_shape"
-            raise _Problem(kind, "The thinking never ended, so there is no call and no answer.")
+            raise Problem(kind, "The thinking never ended, so there is no call and no answer.")
         position = _skip_blanks(text, close + len(THINK_CLOSE))
+    opened = text.find(THINK_OPEN, position)
+    until = min(marker, opened if opened >= 0 else marker)
+    for lone in _LONE_CLOSE.finditer(text, position, until):
+        position = lone.end()
     return position
+
+
+def _matching_close(text: str, position: int) -> int:
+    """Where the thinking that opens at a position ends, or -1; it may hold further thinking."""
+    depth, at = 0, position
+    while True:
+        close, opened = text.find(THINK_CLOSE, at), text.find(THINK_OPEN, at)
+        if close < 0:
+            return -1
+        if 0 <= opened < close:
+            depth, at = depth + 1, opened + len(THINK_OPEN)
+        elif depth <= 1:
+            return close
+        else:
+            depth, at = depth - 1, close + len(THINK_CLOSE)
 
 
 def _after_block(text: str, at: int) -> int:
     close = text.find(THINK_CLOSE, at)
     if close < 0:
-        raise _Problem("bad_shape", "A call stands in thinking that never ended.")
+        raise Problem("bad_shape", "A call stands in thinking that never ended.")
     return close + len(THINK_CLOSE)
 
 
 def _read_json(text: str, body: int, finish_reason: str | None) -> tuple[Any, int]:
-    """The object at `body` and where it ends. Strict but for raw newlines inside strings."""
+    """The object at `body` and where it ends."""
     try:
-        value, end = _DECODER.raw_decode(text, body)
-    except RecursionError:
-        value, end = None, -1
-    except ValueError as error:
-        if finish_reason == "length":
-            raise _Problem("truncated", CUT) from None
-        reason = getattr(error, "msg", None) or str(error)
-        raise _Problem("invalid_json", f"The call is not valid JSON: {reason}.") from None
-    if end < 0 or _depth(value) > MAX_DEPTH:
-        raise _Problem("too_deep", f"The call is nested deeper than {MAX_DEPTH} levels.")
-    return value, end
-
-
-def _depth(value: Any) -> int:
-    """How many objects and lists stand inside one another; a loop, since recursion is limited."""
-    depth, level = 0, [value]
-    while level := [item for item in level if isinstance(item, dict | list)]:
-        depth += 1
-        level = [
-            part for item in level for part in (item.values() if isinstance(item, dict) else item)
-        ]
-    return depth
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is written twice")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
-
-
-_DECODER = json.JSONDecoder(
-    strict=False, object_pairs_hook=_no_duplicates, parse_constant=_no_constant
-)
+        return decode_at(text, body)
+    except Problem as problem:
+        if finish_reason == "length" and problem.kind == "invalid_json":
+            raise Problem("truncated", CUT) from None
+        raise
 
 
 def _after_tag(text: str, end: int) -> int:
     """Behind a call's `</tool_call>`. A missing one is forgiven, text in front of it is not."""
     at = _skip_blanks(text, end)
-    if text.startswith(CLOSE_TAG, at):
-        return at + len(CLOSE_TAG)
-    close, following = text.find(CLOSE_TAG, end), text.find(OPEN_TAG, end)
+    if text.startswith(CALL_CLOSE, at):
+        return at + len(CALL_CLOSE)
+    close, following = text.find(CALL_CLOSE, end), text.find(CALL_OPEN, end)
     if close >= 0 and not 0 <= following < close:
-        raise _Problem("invalid_json", f"There is text between the call's JSON and {CLOSE_TAG}.")
+        raise Problem("invalid_json", f"There is text between the call's JSON and {CALL_CLOSE}.")
     return end
-
-
-def _to_call(value: Any, kind: str) -> ToolCall:
-    """The call in a decoded object: exactly a name and its arguments, nothing beside them."""
-    wrapped = isinstance(value, dict) and set(value) == {CALL_KEY}
-    call = value[CALL_KEY] if wrapped else value if kind == "tag" else None
-    if not isinstance(call, dict) or not {"name"} <= set(call) <= {"name", "arguments", "id"}:
-        raise _Problem("bad_shape", SHAPE)
-    name, arguments = call["name"], call.get("arguments", {})
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise _Problem("bad_shape", SHAPE)
-    return ToolCall(name, arguments)
-
-
-def _check(call: ToolCall, toolbox: Toolbox | None) -> ToolCall:
-    if toolbox is not None and call.name not in toolbox:
-        raise _Problem("unknown_tool", toolbox.unknown(call.name))
-    problem = _unfit(call) or (toolbox[call.name].problem(call.arguments) if toolbox else None)
-    if problem:
-        raise _Problem("invalid_arguments", problem)
-    return call
-
-
-def _unfit(call: ToolCall) -> str | None:
-    """What JSON Schema lets pass and no tool can use: an infinite number, half a character."""
-    for part in _parts(call.arguments):
-        if isinstance(part, float) and not math.isfinite(part):
-            return f"Invalid arguments for {call.name}: a number is too large."
-        if isinstance(part, str) and any("\ud800" <= char <= "\udfff" for char in part):
-            return f"Invalid arguments for {call.name}: a text holds half a surrogate pair."
-    return None
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """A JSON value and everything in it, keys included."""
-    yield value
-    inner = [*value, *value.values()] if isinstance(value, dict) else value
-    for part in inner if isinstance(value, dict | list) else ():
-        yield from _parts(part)
 
 
 def _toolbox(tools: Toolbox | Sequence[Any] | None) -> Toolbox | None:
@@ -334,5 +329,7 @@ def _from_schema(item: Any) -> Tool:
     plain = item.get("function", item) if isinstance(item, Mapping) else None
     if not isinstance(plain, Mapping) or not isinstance(plain.get("name"), str):
         raise ToolError(f"{item!r:.200} describes no tool: it needs a name and parameters.")
+    if not isinstance(plain.get("parameters") or {}, Mapping):
+        raise ToolError(f"{plain['name']}: its parameters must be a JSON Schema, an object.")
     parameters = {"type": "object"} | (plain.get("parameters") or {})
     return Tool(plain["name"], plain.get("description", ""), parameters, lambda **_: None)

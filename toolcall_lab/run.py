@@ -35,7 +35,8 @@ class Step:
     `prompt_tokens` has the ids of each span of `prompt`. `problem` is a `Reading`'s, `message` its
     sentence. `constraint` names what the completion was held to, None if it was free.
     `tokens_evaluated` prompt tokens were read, `tokens_reused` were still in the model's context
-    (None: the model doesn't say). Times are in seconds.
+    (None: the model doesn't say). Times are in seconds. `model` and `kind` say who wrote this
+    completion, which may be another model than the run's: a recording's fallback.
     """
 
     prompt: Prompt
@@ -51,6 +52,8 @@ class Step:
     tokens_evaluated: int | None = None
     tokens_reused: int | None = None
     model_seconds: float = 0.0
+    model: str = ""
+    kind: str = ""
 
     @property
     def call(self) -> ToolCall | None:

@@ -1,7 +1,8 @@
 """Tools: a typed, documented function becomes a name, a description and a JSON Schema.
 
 A `Toolbox` describes its tools to a model and executes calls. A call that fails is a result with a
-short text for the model, never an exception. Reading calls out of text is `parsing.py`'s work.
+short text for the model, never an exception. Reading calls out of text is `parsing.py`'s work, how
+a function is run `execution.py`'s.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import copy
 import difflib
 import inspect
-import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,9 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, overload
 
+from .coercion import coerced, unfit
 from .errors import ToolError
+from .execution import as_text, result_text, run_limited, shortened
 from .schema import parameters_schema, to_python
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -47,15 +49,23 @@ class ToolResult:
     error: bool = False
     seconds: float = 0.0
 
+    def message(self) -> dict[str, Any]:
+        """The result as a message of OpenAI's API."""
+        return {"role": "tool", "tool_call_id": self.id, "name": self.name, "content": self.text}
+
 
 @dataclass(frozen=True)
 class Tool:
-    """Name, description and JSON Schema of the parameters, for the model; the function, for us."""
+    """Name, description and JSON Schema of the parameters, for the model; the function, for us.
+
+    A tool that isn't `limited` has no time limit and runs in the caller's thread: it asks a person.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
     function: Callable[..., Any]
+    limited: bool = True
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -100,7 +110,7 @@ class Tool:
 
         try:
             errors = Draft202012Validator(self.closed_parameters).iter_errors(arguments)
-            found = [_explain(error) for error in islice(errors, MAX_ERRORS)]
+            found = unfit(arguments) or [_explain(error) for error in islice(errors, MAX_ERRORS)]
         except Exception as error:  # a broken $ref, a number too large, nesting too deep
             found = [f"they can't be checked ({type(error).__name__})"]
         return f"Invalid arguments for {self.name}: {'; '.join(found)}." if found else None
@@ -108,6 +118,10 @@ class Tool:
 
 class Toolbox(Mapping[str, Tool]):
     """The tools a model may call, by name.
+
+    A tool has `timeout` seconds, its result at most `max_chars` characters. With `coerce`,
+    arguments are converted where that is exact ("5" for a number), and the result says so; else
+    they are refused.
 
     >>> @tool
     ... def add(a: int, b: int) -> int:
@@ -122,7 +136,15 @@ class Toolbox(Mapping[str, Tool]):
     "There is no tool named 'ad'. Did you mean 'add'? The tools are: add."
     """
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        timeout: float = 10.0,
+        max_chars: int = 6000,
+        coerce: bool = False,
+    ) -> None:
+        self.timeout, self.max_chars, self.coerce = timeout, max_chars, coerce
         self._tools: dict[str, Tool] = {}
         for item in tools:
             if not isinstance(item, Tool):
@@ -154,26 +176,40 @@ class Toolbox(Mapping[str, Tool]):
         names = ", ".join(self) or "none"
         return f"There is no tool named {name!r}.{hint} The tools are: {names}."
 
+    def problem(self, call: ToolCall) -> str | None:
+        """Why a call can't be made, in one sentence for the model; None if it can."""
+        if call.name not in self:
+            return self.unknown(call.name)
+        return self[call.name].problem(self._converted(call)[0])
+
     def execute(self, call: ToolCall) -> ToolResult:
         """Runs the call. Whatever goes wrong, short of an interrupt, is told in the result."""
         started = time.perf_counter()
         text, error = self._attempt(call)
+        text = shortened(text, self.max_chars)
         return ToolResult(call.id, call.name, text, error, time.perf_counter() - started)
 
     def _attempt(self, call: ToolCall) -> tuple[str, bool]:
-        if call.name not in self:
-            return self.unknown(call.name), True
-        called = self[call.name]
-        if problem := called.problem(call.arguments):
+        if problem := self.problem(call):
             return problem, True
+        function = self[call.name].function
         try:
+            arguments, notes = self._converted(call)
             # A copy: a tool that changes its arguments must not change what the model wrote.
-            value = called.function(**to_python(called.function, copy.deepcopy(call.arguments)))
-            return as_text(value), False
+            own = to_python(function, copy.deepcopy(arguments))
+            limit = self.timeout if self[call.name].limited else None
+            text = result_text(*run_limited(function, own, limit))
+            return f"{text}\n({notes})" if notes else text, False
         except KeyboardInterrupt:
             raise
         except BaseException as failure:
             return f"{call.name} failed: {type(failure).__name__}: {_reason(failure)}", True
+
+    def _converted(self, call: ToolCall) -> tuple[Any, str]:
+        """The arguments to call with, and what was converted."""
+        if not self.coerce or unfit(call.arguments):
+            return call.arguments, ""
+        return coerced(self[call.name].parameters, call.arguments)
 
 
 def _explain(error: Any) -> str:
@@ -181,17 +217,6 @@ def _explain(error: Any) -> str:
     where = ".".join(map(str, error.absolute_path))
     message = error.message if len(error.message) <= 200 else f"{error.message[:200]}…"
     return f"{where}: {message}" if where else message
-
-
-def as_text(value: Any) -> str:
-    """What a tool returned, as the model reads it: text as it is, anything else as JSON.
-
-    Raises `TypeError` for what is no value yet: a coroutine or a generator.
-    """
-    if inspect.isawaitable(value) or inspect.isgenerator(value):
-        raise TypeError(f"it returned a {type(value).__name__}, not a value")
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return str.encode(text, "utf-8", "replace").decode()  # a lone surrogate is no text
 
 
 def _reason(failure: BaseException) -> str:
@@ -205,7 +230,7 @@ def _reason(failure: BaseException) -> str:
 def tool(function: Callable[..., Any], /) -> Tool: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None
+    *, name: str | None = None, description: str | None = None, limited: bool = True
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -215,6 +240,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    limited: bool = True,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Makes a `Tool` of a typed function with a docstring; its first paragraph is the description.
 
@@ -233,15 +259,17 @@ def tool(
     ['city']
     """
     if function is None:
-        return lambda function: _make_tool(function, name, description)
-    return _make_tool(function, name, description)
+        return lambda function: _make_tool(function, name, description, limited)
+    return _make_tool(function, name, description, limited)
 
 
-def _make_tool(function: Callable[..., Any], name: str | None, description: str | None) -> Tool:
+def _make_tool(
+    function: Callable[..., Any], name: str | None, description: str | None, limited: bool
+) -> Tool:
     label = str(name or getattr(function, "__name__", "?"))
-    unfit = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    if not callable(function) or any(is_unfit(function) for is_unfit in unfit):
-        raise ToolError(f"{label}: a tool is a plain function (not async, no yield).")
+    yields = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if not callable(function) or any(does_yield(function) for does_yield in yields):
+        raise ToolError(f"{label}: a tool is a function that returns its result (no yield).")
     description = description or (inspect.getdoc(function) or "").split("\n\n")[0]
     if not description.strip():
         raise ToolError(f"{label} needs a docstring: it is what the model reads of it.")
@@ -251,4 +279,4 @@ def _make_tool(function: Callable[..., Any], name: str | None, description: str 
         raise
     except Exception as error:  # typing and inspect raise all sorts for odd annotations
         raise ToolError(f"{label}: its parameters can't be read ({error}).") from None
-    return Tool(label, " ".join(description.split()), parameters, function)
+    return Tool(label, " ".join(description.split()), parameters, function, limited)

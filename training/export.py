@@ -1,7 +1,7 @@
 """Writes a trained adapter as a GGUF: `python training/export.py run/ adapter.gguf`.
 
 The names are llama.cpp's; A and B are stored in half precision. It's loaded with
-`load_model(lora_path="adapter.gguf")`.
+`load_model(adapter="adapter.gguf")`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import yaml
 from values import TYPES, draw
 
 from toolcall_lab.agent import SYSTEM
-from toolcall_lab.parsing import CALL_KEY
+from toolcall_lab.shapes import CALL_KEY
 
 HERE = Path(__file__).parent
 CALL = f'{{"{CALL_KEY}": {{"name": "<tool_name>", "arguments": {{...}}}}}}'
@@ -142,7 +142,8 @@ class Tool:
             free = [n for n in entry["names"].split() if n not in self.arguments.values()]
             self.arguments[slot] = respell(rng.choice(free or [slot]), longer, rng)
 
-    def schema(self, bare: bool) -> dict[str, Any]:
+    def schema(self, bare: bool, examples: random.Random | None = None) -> dict[str, Any]:
+        """In OpenAI's form; `examples` draws values that some descriptions give as an example."""
         properties = {}
         for slot, entry in self.ability.arguments.items():
             kind: dict[str, Any] = {"type": TYPES.get(entry["pool"], "string")}
@@ -152,6 +153,10 @@ class Tool:
                 kind["enum"] = entry["values"]
             if not bare:
                 kind["description"] = entry[self.language]
+            if examples and not bare and entry["pool"] != "enum" and examples.random() < 0.4:
+                such = "for example" if self.language == "en" else "par exemple"
+                text = draw(entry["pool"], self.language, examples)[0]
+                kind["description"] += f", {such} {text}"
             properties[self.arguments[slot]] = kind
         required = [self.arguments[slot] for slot in self.ability.required]
         parameters = {"type": "object", "properties": properties, "required": required}
@@ -390,9 +395,31 @@ def exchange(
 CHAINED = chains(ABILITIES)
 
 
-def pack(rng: random.Random, exchanges: int, among: list[Ability] = ABILITIES) -> dict[str, Any]:
+ALIKE = (  # abilities that are easily taken for one another, and those of the course's own tools
+    "get_weather get_time calculate", "get_weather get_time calculate", "search_web read_page run_python",
+    "get_weather get_forecast get_time get_date time_in", "search_web search_news read_page encyclopedia_summary",
+    "read_file write_file list_files delete_file", "save_note add_todo add_reminder search_notes",
+    "convert_currency convert_units calculate percentage", "send_email send_message read_inbox make_phone_call",
+    "create_event list_events set_alarm set_timer", "translate detect_language define_word find_synonyms",
+    "search_flights train_times distance_between route_traffic", "product_price product_stock add_to_cart order_status",
+)  # fmt: skip
+
+
+def alike(rng: random.Random, exchanges: int) -> dict[str, Any]:
+    """A pack whose tools have to be told apart."""
+    named = {ability.names[0]: ability for ability in ABILITIES}
+    return pack(rng, exchanges, [named[name] for name in rng.choice(ALIKE).split()], rng)
+
+
+def pack(
+    rng: random.Random,
+    exchanges: int,
+    among: list[Ability] = ABILITIES,
+    examples: random.Random | None = None,
+) -> dict[str, Any]:
     """A system prompt with one to six tools, and exchanges under it, nearly half in French."""
     number = rng.choices([1, 2, 3, 4, 5, 6], [12, 26, 28, 18, 10, 6])[0]
+    number = number if among is ABILITIES else max(2, number)
     style = rng.choice(["snake", "snake", "snake", "camel"])
     kinds = rng.choices(list(KINDS), list(KINDS.values()), k=exchanges)
     chosen = rng.sample(among, min(number, len(among)))
@@ -401,7 +428,7 @@ def pack(rng: random.Random, exchanges: int, among: list[Ability] = ABILITIES) -
         chosen = list({id(ability): ability for ability in chosen}.values())[: max(number, 2)]
         rng.shuffle(chosen)
     tools = [Tool(ability, style, rng) for ability in chosen]
-    schemas = [tool.schema(bare=rng.random() < 0.1) for tool in tools]
+    schemas = [tool.schema(rng.random() < 0.1, examples) for tool in tools]
     text = json.dumps(
         schemas, ensure_ascii=False, indent=rng.choice([None, None, None, None, None, 2])
     )
@@ -417,15 +444,17 @@ def pack(rng: random.Random, exchanges: int, among: list[Ability] = ABILITIES) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--packs", type=int, default=1600)
+    parser.add_argument("--packs", type=int, default=1800, help="with tools of all sorts")
+    parser.add_argument("--alike", type=int, default=300, help="further packs, of similar tools")
     parser.add_argument("--exchanges", type=int, default=4, help="in each pack")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    with options.out.open("w", encoding="utf-8") as file:
-        for _ in range(options.packs):
-            file.write(json.dumps(pack(rng, options.exchanges), ensure_ascii=False) + "\n")
-    print(f"{options.packs} packs of {options.exchanges} exchanges in {options.out}")
+    packs = [pack(rng, options.exchanges) for _ in range(options.packs)]
+    packs += [alike(rng, options.exchanges) for _ in range(options.alike)]
+    lines = [json.dumps(made, ensure_ascii=False) + "\n" for made in packs]
+    options.out.write_text("".join(lines), encoding="utf-8")
+    print(f"{len(packs)} packs of {options.exchanges} exchanges in {options.out}")
 
 
 if __name__ == "__main__":

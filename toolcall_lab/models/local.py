@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .catalog import KnownModel, identify
+from .catalog import KnownAdapter, KnownModel
 from .loading import explained, one_sentence
 
 BYTES_LEFT = 3  # tokens that may follow max_tokens, to end a character of several bytes
@@ -31,6 +31,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     `llm(prompt, …)` takes a text or a list of token ids and answers as `llama_cpp.Llama` does, and:
     - `choices[0]["tokens"]`: the generated ids; they detokenise to `choices[0]["text"]` (and to
       the bytes of a last character that was cut);
+    - `model` and `kind`: who spoke;
     - `usage["evaluated_tokens"]`: how many tokens of the prompt had to be read, the rest was still
       in the context from the call before;
     - a stop string that is a control token (`<|im_start|>`) stops; plain llama-cpp-python compares
@@ -40,8 +41,17 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 
     kind = "live"
     name = "The model"
+    _is_closed = False
 
-    def __init__(self, path: Path, *, n_threads: int | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        entry: KnownModel | None = None,
+        adapter: KnownAdapter | None = None,
+        n_threads: int | None = None,
+        **options: Any,
+    ) -> None:
         threads = n_threads or loky.cpu_count(only_physical_cores=True)
         self.n_tokens: int = 0
         self.tokens_evaluated = 0  # tokens that went through the network since loading
@@ -51,16 +61,21 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         self._generation = _Generation()
         self._turn: _Generation | None = None  # whose turn it is in the context
         options = {"n_threads_batch": threads, "verbose": False} | options
-        with explained(path):
+        with explained(path, options.get("lora_path")):
             super().__init__(str(path), n_threads=threads, **options)
-        self.entry: KnownModel | None = identify(path)
-        self.name = self.entry.name if self.entry else self._described()
+            if self.lora_path and not self._lora_adapter:  # which llama-cpp-python doesn't notice
+                raise ModelError("Failed to load the adapter")
+        self.entry, self.adapter = entry, adapter
+        self.name = entry.name if entry else self._described()
         if self.lora_path:
-            self.name += f" + {Path(self.lora_path).stem}"
+            self.name += f" + {adapter.name if adapter else Path(self.lora_path).stem}"
 
     @property
     def calls_tools(self) -> bool:
-        """Whether it asks for tools by itself: the catalog's word, else its chat template's."""
+        """Whether it asks for tools by itself: with an adapter, yes; else the catalog says, or the
+        chat template."""
+        if self.lora_path:
+            return True
         if self.entry:
             return self.entry.calls_tools
         return "tools" in self.metadata.get("tokenizer.chat_template", "")
@@ -94,7 +109,9 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             with self.claimed():
                 if self._turn is not note:
                     raise ModelError(f"{self.name} was used again before this text had ended.")
-                token = self._end(note) if note.over(self) else next(inner)
+                token = self._end(note) if note.over(self) else next(inner, None)
+                if token is None:  # a stopping criterion has ended it
+                    return
                 self._turn = note  # which reading has taken away
             if not note.tokens:
                 note.prompt_evaluated = self.tokens_evaluated - before
@@ -158,8 +175,11 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
 
     def close(self) -> None:
         """Frees the model. Any later use raises `ModelError` (in llama-cpp-python: a crash)."""
+        if self._is_closed:  # Python's end closes it again, when little is left to work with
+            return
         with self.claimed():
             super().close()
+            self._is_closed = True
             self._model = self._ctx = self._batch = self.tokenizer_ = _Closed()
 
     @contextmanager
@@ -181,7 +201,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         """`general.name` and the quantisation, from the GGUF's metadata, without control marks."""
         name = self.metadata.get("general.name") or Path(self.model_path).stem
         name = "".join(char for char in name if char.isprintable())[:80]
-        quantisation = self._model.desc().split()[-1]
+        quantisation = (self._model.desc().split() or [""])[-1]  # "" of a vocabulary alone
         return name if quantisation.lower() in name.lower() else f"{name} {quantisation}"
 
     def _checked(self, prompt: Any) -> Any:
@@ -230,6 +250,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     def _annotate(
         self, answer: dict[str, Any], generation: _Generation, text: str
     ) -> dict[str, Any]:
+        answer |= {"model": self.name, "kind": self.kind}  # not the file's path
         answer["choices"][0]["tokens"] = self._tokens_of(generation, text)
         if generation.cut:
             answer["choices"][0]["finish_reason"] = "length"
@@ -241,7 +262,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     ) -> Iterator[dict[str, Any]]:
         text = ""
         self._generation = generation  # it starts now, maybe after another completion
-        for chunk in chunks:
+        while (chunk := one_sentence(lambda: next(chunks, None))) is not None:
             text += chunk["choices"][0]["text"]
             done = chunk["choices"][0]["finish_reason"] is not None
             yield self._annotate(chunk, generation, text) if done else chunk

@@ -5,9 +5,16 @@ from datetime import datetime
 from ..tools import Toolbox
 from .calculator import calculator
 from .clock import clock
+from .files import files
+from .mail import mail
+from .python import python
+from .shell import shell
 from .weather import weather
+from .web import web
 
-__all__ = ["calculator", "clock", "default_toolbox", "weather"]
+__all__ = [
+    "calculator", "clock", "default_toolbox", "files", "mail", "python", "shell", "weather", "web",
+]  # fmt: skip
 
 
 def default_toolbox(*, online: bool = False, now: datetime | None = None) -> Toolbox:

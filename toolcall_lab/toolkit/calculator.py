@@ -1,7 +1,6 @@
 """`calculate(expression)`: arithmetic in a sandbox, never in Python's own `eval`.
 
-What a model writes is somebody else's code. It runs in pydantic-monty's worker process: no files,
-no network, a second of time and 64 MB of memory at most.
+What a model writes is somebody else's code: see `sandbox.py`.
 """
 
 import ast
@@ -9,8 +8,9 @@ import math
 from typing import Annotated
 
 from ..tools import Tool, tool
+from .sandbox import run_sandboxed
 
-SECONDS, MEMORY = 1.0, 64 * 2**20
+SECONDS = 1.0
 MAX_BITS = 13_000  # about 3,900 digits
 _SIGNS = str.maketrans(
     {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "\u00a0": " ", "\u202f": " "}
@@ -69,14 +69,7 @@ def _check(node: ast.AST) -> None:
 
 def _evaluate(source: str) -> str:
     """The value, exact for whole numbers, with 15 digits for others."""
-    import pydantic_monty
-
-    limits = {"max_feed_duration_secs": SECONDS, "max_memory": MEMORY}
-    try:
-        with pydantic_monty.Monty() as pool, pool.checkout(limits=limits) as session:
-            value = session.feed_run(_PRELUDE + source)
-    except pydantic_monty.MontyError as error:
-        raise ValueError(str(error).splitlines()[-1]) from None
+    value, _printed = run_sandboxed(_PRELUDE + source, SECONDS)
     if type(value) not in (int, float) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(f"the result is no number but {value!r:.40}")
     if isinstance(value, int) and value.bit_length() > MAX_BITS:

@@ -92,6 +92,24 @@ def chip(text: str) -> str:
     return f'<b class="tcl-chip" style="{style}{colors}">{esc(text)}</b>'
 
 
+SPEAKERS = {  # kind of model: sign, what it means
+    "live": ("▶", ""),
+    "recorded": ("⏺", ": a real model's words, replayed"),
+    "scripted": ("✎", ": typed by hand, not a model's words"),
+}
+
+
+def badge_text(name: str, kind: str) -> str:
+    """Who spoke, in words: the model's name and its kind."""
+    return f"{visible(name)}, {visible(kind)}{SPEAKERS.get(kind, ('', ''))[1]}"
+
+
+def badge_html(name: str, kind: str) -> str:
+    """Who spoke, as a badge with the kind's sign."""
+    sign = SPEAKERS.get(kind, ("?", ""))[0]
+    return f'<div style="font-size:90%;">{chip(sign)} {esc(badge_text(name, kind))}</div>'
+
+
 def static() -> bool:
     """Whether views must do without widgets: `TOOLCALL_LAB_STATIC=1`, or no notebook kernel."""
     if os.environ.get("TOOLCALL_LAB_STATIC") == "1":

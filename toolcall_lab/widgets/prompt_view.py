@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from ..chatml import AUTHORS, IM_END, Prompt, Span
 from ..errors import ToolcallLabError
 from ..run import Run, piece_texts
-from .html import CODE, LOOKS, STYLE, bundle, chip, close_tree, esc, one_line, static, visible
+from .html import (
+    CODE,
+    LOOKS,
+    STYLE,
+    badge_text,
+    bundle,
+    chip,
+    close_tree,
+    esc,
+    one_line,
+    static,
+    visible,
+)
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -187,7 +199,7 @@ def _summary(page: Page) -> str:
     share = 100 * page.total / page.n_ctx
     free = page.n_ctx - page.total
     count = f"{page.total} of {page.n_ctx} tokens ({share:.1f} %), {free} free"
-    return f"{page.title}{count} · {visible(page.speaker)}"
+    return f"{page.title}{count} · {page.speaker}"
 
 
 def _more(ids: Sequence[int]) -> str:
@@ -200,7 +212,7 @@ def _page(prompt: Prompt, llm: Model | None) -> Page:
         raise ToolcallLabError("PromptView(prompt, llm) needs the model whose tokens it counts.")
     ids = tuple(tuple(span) for span in prompt.span_tokens(llm))
     pieces = piece_texts(llm.detokenize, (token for span in ids for token in span))
-    speaker = f"{getattr(llm, 'name', type(llm).__name__)}, {getattr(llm, 'kind', 'live')}"
+    speaker = badge_text(getattr(llm, "name", type(llm).__name__), getattr(llm, "kind", "live"))
     return Page("", prompt.spans, ids, pieces, llm.n_ctx(), _last_turn(prompt.spans), speaker)
 
 
@@ -219,7 +231,7 @@ def _run_pages(run: Run) -> list[Page]:
     for number, step in enumerate(run.steps, 1):
         title = f"Step {number} of {len(run.steps)}: "
         spans = step.prompt.spans
-        speaker = f"{run.model}, {run.kind}"
+        speaker = badge_text(step.model or run.model, step.kind or run.kind)
         pages.append(Page(title, spans, step.prompt_tokens, run.pieces, run.n_ctx, kept, speaker))
         kept = len(spans)
     return pages
