@@ -25,8 +25,6 @@ METADATA = {
 
 
 def main() -> None:
-    os.environ["TOOLCALL_LAB_STATIC"] = "1"
-    os.environ.pop("TOOLCALL_LAB_MODEL", None)  # outputs are the default model's
     paths = [Path(argument) for argument in sys.argv[1:]]
     for path in paths or sorted((ROOT / "notebooks").rglob("*.ipynb")):
         print(path, flush=True)
@@ -35,6 +33,8 @@ def main() -> None:
 
 def run(path: Path) -> None:
     """Runs one notebook and writes it back without anything that differs between machines."""
+    os.environ["TOOLCALL_LAB_STATIC"] = "1"
+    os.environ.pop("TOOLCALL_LAB_MODEL", None)  # outputs are the default model's
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(
         notebook,
