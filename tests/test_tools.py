@@ -8,7 +8,9 @@ import typing
 from datetime import datetime
 from typing import Annotated, Any, Literal, Optional
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from toolcall_lab import Tool, Toolbox, ToolCall, read_tool_calls, tool
 from toolcall_lab.errors import ToolError
@@ -462,3 +464,16 @@ def test_huge_numbers_are_refused_not_raised():
     assert "inf" not in Toolbox([typed], coerce=True).execute(
         ToolCall("typed", {"text": float("inf")})
     ).text.replace("Invalid arguments", "")
+
+
+def test_a_tool_that_hangs_does_not_take_the_notebooks_prints_along():
+    cells = [
+        "import time\nfrom toolcall_lab import Toolbox, ToolCall, tool\n"
+        "@tool\ndef hang() -> None:\n    'Hangs.'\n    time.sleep(60)\n"
+        "print(Toolbox([hang], timeout=0.1).execute(ToolCall('hang')).text)",
+        "print('after')",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=60).execute()
+    texts = ["".join(out["text"] for out in cell["outputs"]) for cell in notebook["cells"]]
+    assert texts == ["hang failed: TimeoutError: no result after 0.1 s\n", "after\n"]

@@ -102,9 +102,9 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-class _Output(io.TextIOBase):
+class _Output:
     """Stands in for `sys.stdout` while tools run: keeps what their threads print, and passes on
-    what others do."""
+    what others do. All the rest is the real one's: a notebook tells it which cell is running."""
 
     def __init__(self, before: Any) -> None:
         self.before = before
@@ -118,8 +118,8 @@ class _Output(io.TextIOBase):
             caught.write(text[:MAX_PRINTED])
         return len(text)
 
-    def flush(self) -> None:
-        self.before.flush()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.before, name)
 
 
 _lock = threading.Lock()
@@ -128,16 +128,16 @@ _lock = threading.Lock()
 def _catch_prints(thread: threading.Thread) -> io.StringIO:
     """Catches what this thread will print, until `_release`; for good if it's never released."""
     with _lock:
-        output = sys.stdout
+        output: Any = sys.stdout
         if not isinstance(output, _Output):
             output = sys.stdout = _Output(output)
-        output.caught[thread] = io.StringIO()
-        return output.caught[thread]
+        caught = output.caught[thread] = io.StringIO()
+        return caught
 
 
 def _release(thread: threading.Thread) -> None:
     with _lock:
-        output = sys.stdout
+        output: Any = sys.stdout
         if isinstance(output, _Output):
             output.caught.pop(thread, None)
             output.caught = {t: text for t, text in output.caught.items() if t.is_alive()}
