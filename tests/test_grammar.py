@@ -95,6 +95,14 @@ def test_the_model_decides_between_a_call_and_a_text(llm, temperature):
     assert reading.calls or reading.text
 
 
+def test_a_text_that_was_cut_says_so(llm):
+    box = Toolbox([wait])
+    made = grammar.generate(
+        llm, chat(box, "Tell me a long story."), grammar.tool_call_or_text(box), max_tokens=3
+    )
+    assert (len(made.tokens), made.finish_reason) == (3, "length")
+
+
 def test_forced_tokens_are_read_in_batches(llm, box):
     prompt = chat(box, "What is the weather in Tokyo?")
     llm.reset()

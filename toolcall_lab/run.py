@@ -16,6 +16,7 @@ from typing import Any
 
 from .chatml import Prompt, Span
 from .errors import ToolcallLabError
+from .jsonl import json_line
 from .tools import ToolCall, ToolResult
 
 HEADER = ("query", "model", "kind", "n_ctx", "tools")
@@ -100,7 +101,7 @@ class Run:
     def begin(self) -> None:
         """Starts the file, if the run has a path."""
         if self.path is not None:
-            self.path.write_bytes(_line(self._header()))
+            self.path.write_bytes(json_line(self._header()))
 
     def add(self, step: Step, pieces: dict[int, str]) -> None:
         """Keeps a step that has ended, and `pieces` of the tokens it brought."""
@@ -122,7 +123,7 @@ class Run:
             lines.append(_step_to_json(step, before, self.pieces if not before.spans else {}))
             before = step.prompt
         lines += [self._last()] if self.ending else []
-        Path(path).write_bytes(b"".join(map(_line, lines)))
+        Path(path).write_bytes(b"".join(map(json_line, lines)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
@@ -157,12 +158,7 @@ class Run:
     def _append(self, value: dict[str, Any]) -> None:
         if self.path is not None:
             with self.path.open("ab") as file:
-                file.write(_line(value))
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    # A lone surrogate, which UTF-8 can't write, becomes \udXXX: JSON's own way to write it.
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+                file.write(json_line(value))
 
 
 def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[str, Any]:

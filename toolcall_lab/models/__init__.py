@@ -20,7 +20,7 @@ from .catalog import (
     identify,
     identify_adapter,
 )
-from .recorded import RecordedModel, record, recording
+from .recorded import RecordedModel, Recorder, record
 from .scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -131,3 +131,15 @@ def load_model(
                 "another file; load that model with adapter=None."
             )
     return LocalModel(found, entry=entry, adapter=known, **options)
+
+
+def recording(path: str | os.PathLike[str]) -> RecordedModel | Recorder:
+    """The recording at `path`, as lessons open it.
+
+    While the environment variable `TOOLCALL_LAB_RECORD` names a GGUF, that model speaks instead,
+    and what it says is recorded: so `make recordings MODEL=…` makes the recordings anew.
+    """
+    model = os.environ.get("TOOLCALL_LAB_RECORD")
+    if not model:
+        return RecordedModel(path)
+    return record(load_model(model), path)

@@ -164,13 +164,9 @@ def _explained(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (
-        errors.RepositoryNotFoundError,
-        errors.HFValidationError,
-        errors.EntryNotFoundError,
-    ) as e:
-        if isinstance(e, errors.LocalEntryNotFoundError):
-            raise ModelError(_unreachable(name)) from None
+    except errors.LocalEntryNotFoundError:
+        raise ModelError(_unreachable(name)) from None
+    except (errors.RepositoryNotFoundError, errors.HFValidationError, errors.EntryNotFoundError):
         raise ModelError(
             f"Hugging Face has no {PULLABLE.get(name, name)} that can be seen from here; look up "
             "its exact name there (a gated model needs `hf auth login` first)."

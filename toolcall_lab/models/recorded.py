@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError
+from ..jsonl import json_line
 from .replayed import ReplayedModel
 from .vocabulary import EMBEDDED, write_vocabulary
 
@@ -176,7 +177,7 @@ class Recorder:
         elif self.alternatives:
             entry["alternatives"] = self._look_back(ids, choice["tokens"])
         with self.path.open("ab") as file:
-            file.write(_line(entry))
+            file.write(json_line(entry))
         return answer
 
     def _look_back(self, ids: list[int], tokens: list[int]) -> list[list[list[float]]]:
@@ -212,22 +213,8 @@ def record(llm: Any, path: str | os.PathLike[str], *, alternatives: int = 0) -> 
             with target.open("ab") as file:
                 file.write(b"\n")
     else:
-        target.write_bytes(_line(header))
+        target.write_bytes(json_line(header))
     return Recorder(llm, target, alternatives)
-
-
-def recording(path: str | os.PathLike[str]) -> RecordedModel | Recorder:
-    """The recording at `path`, as lessons open it.
-
-    While the environment variable `TOOLCALL_LAB_RECORD` names a GGUF, that model speaks instead,
-    and what it says is recorded: so `make recordings MODEL=…` makes the recordings anew.
-    """
-    model = os.environ.get("TOOLCALL_LAB_RECORD")
-    if not model:
-        return RecordedModel(path)
-    from . import load_model
-
-    return record(load_model(model), path)
 
 
 def _header(llm: Any, path: Path) -> dict[str, Any]:
@@ -276,10 +263,6 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
                 f"{path}, line {number} is damaged ({error}) and was skipped.", stacklevel=3
             )
     return header, entries
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _shared(one: str, other: str) -> int:
