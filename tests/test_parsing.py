@@ -273,3 +273,14 @@ def test_reading_time_does_not_explode(text):
     started = time.process_time()
     read_tool_calls(text, BOX)
     assert time.process_time() - started < 3  # it's some 0.1 s; quadratic, it would be minutes
+
+
+def test_a_calls_id_comes_along():
+    call = {"id": "call_7", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
+    (read,) = read_tool_calls(json.dumps(call)).calls
+    assert read.id == "call_7"
+
+
+def test_a_known_tool_in_openais_wrapping_without_arguments_is_no_answer(box):
+    reading = read_tool_calls('{"id": "call_7", "function": {"name": "get_time"}}', box)
+    assert reading.calls == [] and reading.problem == "bad_shape"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from toolcall_lab import Toolbox, ToolCall
-from toolcall_lab.toolkit import calculator, clock, default_toolbox, weather
+from toolcall_lab.toolkit import calculator, clock, default_toolbox, output, weather
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,17 @@ def test_the_weather_online(open_meteo):
         result = box.execute(ToolCall("get_weather", {"city": city}))
         assert result.error
         assert reason in result.text
+
+
+def test_a_table_has_as_many_cells_in_every_row():
+    rows = ["city | sky | °C", "Lyon | grey", "Oslo | snow | -4"]
+    box = Toolbox([output()])
+    call = ToolCall("format_output", {"title": "Now", "points": rows, "style": "table"})
+    lines = box.execute(call).text.splitlines()[2:]
+    assert [line.count("|") for line in lines] == [4, 4, 4, 4]
+    assert lines[2] == "| Lyon | grey |  |"
+
+
+def test_nothing_to_lay_out_is_an_error_result():
+    result = Toolbox([output()]).execute(ToolCall("format_output", {"title": "x", "points": []}))
+    assert result.error and "no points" in result.text

@@ -42,7 +42,8 @@ def to_call(value: Any) -> ToolCall:
         )
     if not set(call) <= {"name", "arguments", "parameters", "id"}:
         raise Problem("bad_shape", SHAPE)
-    return ToolCall(call["name"], _arguments(call.get("arguments")))
+    ids = [part["id"] for part in (call, value) if isinstance(part.get("id"), str)]
+    return ToolCall(call["name"], _arguments(call.get("arguments")), ids[0] if ids else None)
 
 
 def calls_in(value: Any, toolbox: Toolbox | None) -> list[ToolCall] | None:
@@ -130,7 +131,8 @@ def _resembles(value: Any, toolbox: Toolbox | None) -> bool:
         return True
     if any(_is_envelope(part) for part in value.values()):
         return True
-    names = [value[key] for key in NAME_KEYS if isinstance(value.get(key), str)]
+    named = value | _unwrapped(value)
+    names = [named[key] for key in NAME_KEYS if isinstance(named.get(key), str)]
     names += list(value) if len(value) == 1 else []
     return toolbox is not None and any(name in toolbox for name in names)
 

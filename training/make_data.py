@@ -1,6 +1,6 @@
 """Makes the training conversations: seeded, synthetic, from this project's own sentences.
 
-`python training/make_data.py data.jsonl --packs 1600`. A line is a *pack*: one system prompt with
+`python training/make_data.py data.jsonl --packs 2000`. A line is a *pack*: one system prompt with
 one to six tools, and several independent exchanges that share it (training reads it once).
 """
 
@@ -35,9 +35,10 @@ SYSTEMS = (  # the agent's prompt, half of the time; lesson 3's; others like the
     "Quand un outil a donné son résultat, réponds à l'utilisateur avec ce résultat, en une phrase.",
 )
 KINDS = {  # of exchanges, and how often
-    "call": 48, "talk": 12, "near": 14, "two": 8, "chain": 5, "unable": 4, "error": 3, "corrected": 3,
-    "missing": 4,
+    "call": 50, "talk": 8, "near": 10, "two": 14, "chain": 8, "unable": 2, "error": 2, "corrected": 3,
+    "missing": 3,
 }  # fmt: skip
+FRENCH = 0.6  # of the exchanges: the plain model knows less French, so it gets more of it
 FRAMES = {  # around a request, as people do
     "en": ("Please: {}", "Hi! {}", "{} Thanks!", "Hello, {}", "One more thing. {}", "{} It's urgent.", "Hey, quick one: {}"),
     "fr": ("S'il te plaît : {}", "Bonjour ! {}", "{} Merci !", "Salut, {}", "Autre chose. {}", "{} C'est urgent.", "Dites, {}"),
@@ -142,8 +143,9 @@ class Tool:
             free = [n for n in entry["names"].split() if n not in self.arguments.values()]
             self.arguments[slot] = respell(rng.choice(free or [slot]), longer, rng)
 
-    def schema(self, bare: bool, examples: random.Random | None = None) -> dict[str, Any]:
-        """In OpenAI's form; `examples` draws values that some descriptions give as an example."""
+    def schema(self, rng: random.Random) -> dict[str, Any]:
+        """In OpenAI's form; one in ten without descriptions, one in five with examples in them."""
+        bare, examples = rng.random() < 0.1, rng.random() < 0.2
         properties = {}
         for slot, entry in self.ability.arguments.items():
             kind: dict[str, Any] = {"type": TYPES.get(entry["pool"], "string")}
@@ -153,9 +155,9 @@ class Tool:
                 kind["enum"] = entry["values"]
             if not bare:
                 kind["description"] = entry[self.language]
-            if examples and not bare and entry["pool"] != "enum" and examples.random() < 0.4:
+            if examples and not bare and entry["pool"] != "enum":
                 such = "for example" if self.language == "en" else "par exemple"
-                text = draw(entry["pool"], self.language, examples)[0]
+                text = draw(entry["pool"], self.language, rng)[0]
                 kind["description"] += f", {such} {text}"
             properties[self.arguments[slot]] = kind
         required = [self.arguments[slot] for slot in self.ability.required]
@@ -384,17 +386,16 @@ def exchange(
         turns = chain(tools, language, rng)
     else:
         kind, request = "call", Request(asked, language, rng)
-        turns = [
-            ("user", frame(request.text, language, rng)),
-            *request.turns(),
-            ("assistant", request.answer),
-        ]
+        turns = [("user", frame(request.text, language, rng)), ("assistant", request.call)]
+        if rng.random() < 0.5:  # the call is what is hard: more of them in the same time
+            turns += [("tool", request.result), ("assistant", request.answer)]
     return {"kind": kind, "language": language, "turns": turns}
 
 
 CHAINED = chains(ABILITIES)
 
 
+ALIKE_SHARE = 0.3  # of the packs
 ALIKE = (  # abilities that are easily taken for one another, and those of the course's own tools
     "get_weather get_time calculate", "get_weather get_time calculate", "search_web read_page run_python",
     "get_weather get_forecast get_time get_date time_in", "search_web search_news read_page encyclopedia_summary",
@@ -405,19 +406,14 @@ ALIKE = (  # abilities that are easily taken for one another, and those of the c
 )  # fmt: skip
 
 
-def alike(rng: random.Random, exchanges: int) -> dict[str, Any]:
-    """A pack whose tools have to be told apart."""
+def alike(rng: random.Random) -> list[Ability]:
+    """Abilities that have to be told apart."""
     named = {ability.names[0]: ability for ability in ABILITIES}
-    return pack(rng, exchanges, [named[name] for name in rng.choice(ALIKE).split()], rng)
+    return [named[name] for name in rng.choice(ALIKE).split()]
 
 
-def pack(
-    rng: random.Random,
-    exchanges: int,
-    among: list[Ability] = ABILITIES,
-    examples: random.Random | None = None,
-) -> dict[str, Any]:
-    """A system prompt with one to six tools, and exchanges under it, nearly half in French."""
+def pack(rng: random.Random, exchanges: int, among: list[Ability] = ABILITIES) -> dict[str, Any]:
+    """A system prompt with one to six tools, and exchanges under it, in two languages."""
     number = rng.choices([1, 2, 3, 4, 5, 6], [12, 26, 28, 18, 10, 6])[0]
     number = number if among is ABILITIES else max(2, number)
     style = rng.choice(["snake", "snake", "snake", "camel"])
@@ -428,7 +424,7 @@ def pack(
         chosen = list({id(ability): ability for ability in chosen}.values())[: max(number, 2)]
         rng.shuffle(chosen)
     tools = [Tool(ability, style, rng) for ability in chosen]
-    schemas = [tool.schema(rng.random() < 0.1, examples) for tool in tools]
+    schemas = [tool.schema(rng) for tool in tools]
     text = json.dumps(
         schemas, ensure_ascii=False, indent=rng.choice([None, None, None, None, None, 2])
     )
@@ -436,7 +432,7 @@ def pack(
     first = rng.randrange(len(tools))
     made = []
     for turn, kind in enumerate(kinds):
-        language = "fr" if rng.random() < 0.45 else "en"
+        language = "fr" if rng.random() < FRENCH else "en"
         made.append(exchange(tools, tools[(first + turn) % len(tools)], kind, language, rng))
     return {"system": system, "exchanges": made}
 
@@ -444,14 +440,15 @@ def pack(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--packs", type=int, default=1800, help="with tools of all sorts")
-    parser.add_argument("--alike", type=int, default=300, help="further packs, of similar tools")
-    parser.add_argument("--exchanges", type=int, default=4, help="in each pack")
+    parser.add_argument("--packs", type=int, default=2000)
+    parser.add_argument("--exchanges", type=int, default=6, help="in each pack")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    packs = [pack(rng, options.exchanges) for _ in range(options.packs)]
-    packs += [alike(rng, options.exchanges) for _ in range(options.alike)]
+    packs = [
+        pack(rng, options.exchanges, alike(rng) if rng.random() < ALIKE_SHARE else ABILITIES)
+        for _ in range(options.packs)
+    ]
     lines = [json.dumps(made, ensure_ascii=False) + "\n" for made in packs]
     options.out.write_text("".join(lines), encoding="utf-8")
     print(f"{len(packs)} packs of {options.exchanges} exchanges in {options.out}")

@@ -7,13 +7,14 @@ from .calculator import calculator
 from .clock import clock
 from .files import files
 from .mail import mail
+from .output import output
 from .python import python
 from .shell import shell
 from .weather import weather
 from .web import web
 
 __all__ = [
-    "calculator", "clock", "default_toolbox", "files", "mail", "python", "shell", "weather", "web",
+    "calculator", "clock", "default_toolbox", "files", "mail", "output", "python", "shell", "weather", "web",
 ]  # fmt: skip
 
 
