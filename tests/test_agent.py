@@ -74,8 +74,9 @@ def test_two_calls_in_one_turn(tiny, box):
     ("texts", "ending"),
     [
         (["Hello."], "answered"),
-        ([WEATHER % "Tokyo"] * 4, "step_limit"),
-        ([WEATHER % "Tokyo"] * 3 + ["Hello."], "answered"),
+        ([WEATHER % city for city in ("Tokyo", "Paris", "Oslo", "Lima")], "step_limit"),
+        ([WEATHER % "Tokyo"] * 4, "repeated_call"),
+        ([WEATHER % "Tokyo"] * 2 + ["Hello."], "answered"),
         (['{"tool_call": {"na✂'] * 4, "unreadable_calls"),
         ([WEATHER % "Tokyo", ""] * 2, "step_limit"),
         ([WEATHER % "Tokyo", KeyboardInterrupt()], "interrupted"),
@@ -85,7 +86,11 @@ def test_every_ending_has_a_sentence(tiny, box, texts, ending):
     run = run_agent(Saying(tiny, *texts), box, "?", max_steps=4)
     assert run.ending == ending
     assert run.explanation.endswith(".")
-    assert (run.answer is not None) == (ending == "answered")
+    said = ending not in ("interrupted", "unreadable_calls")
+    assert bool(run.answer) == said
+    if said and ending != "answered":
+        assert run.answer == run.found()
+        assert "Tokyo: 22 °C" in run.answer
 
 
 def test_a_full_context_ends_the_run(tiny):

@@ -27,8 +27,10 @@ def test_the_result_is_a_text():
 
 def test_an_unknown_tool_is_an_error_and_no_result():
     answer = executer_tool_call(call("no_such_tool", "{}", "call_3"), {"search": lambda q: "ok"})
-    assert answer["tool_call_id"] == "call_3" and answer["name"] == "no_such_tool"
-    assert "no_such_tool" in answer["error"] and "result" not in answer
+    assert answer["tool_call_id"] == "call_3"
+    assert answer["name"] == "no_such_tool"
+    assert "no_such_tool" in answer["error"]
+    assert "result" not in answer
 
 
 def test_the_name_is_looked_at_before_the_arguments():

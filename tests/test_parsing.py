@@ -283,4 +283,5 @@ def test_a_calls_id_comes_along():
 
 def test_a_known_tool_in_openais_wrapping_without_arguments_is_no_answer(box):
     reading = read_tool_calls('{"id": "call_7", "function": {"name": "get_time"}}', box)
-    assert reading.calls == [] and reading.problem == "bad_shape"
+    assert reading.calls == []
+    assert reading.problem == "bad_shape"

@@ -143,4 +143,5 @@ def test_a_table_has_as_many_cells_in_every_row():
 
 def test_nothing_to_lay_out_is_an_error_result():
     result = Toolbox([output()]).execute(ToolCall("format_output", {"title": "x", "points": []}))
-    assert result.error and "no points" in result.text
+    assert result.error
+    assert "no points" in result.text

@@ -78,7 +78,8 @@ def _tokens() -> list[str]:
 def _writer(path: Path, architecture: str, tokens: list[str], width: int) -> gguf.GGUFWriter:
     kinds = [gguf.TokenType.NORMAL] * 256
     kinds += [gguf.TokenType.CONTROL] * len(CONTROL)
-    kinds += [gguf.TokenType.USER_DEFINED] * (len(tokens) - len(kinds))
+    kinds += [gguf.TokenType.USER_DEFINED] * len(USER_DEFINED)
+    kinds += [gguf.TokenType.NORMAL] * (len(tokens) - len(kinds))
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_name("Tiny")
     writer.add_context_length(8192)

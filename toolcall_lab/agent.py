@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import grammar
-from .chatml import STOP, Prompt
+from .chatml import Prompt
+from .completion import Completion, Interrupted, OnToken, complete
+from .context import POLICIES, prune
 from .errors import ToolcallLabError
 from .models import Model
 from .parsing import Reading, read_tool_calls
-from .run import Run, Step, piece_texts
+from .run import Pruning, Run, Step, piece_texts
 from .shapes import CALL_KEY
 from .tools import Toolbox, ToolCall, ToolResult
 
@@ -32,7 +33,9 @@ Available tools:
 To use a tool, reply with {{call}}.
 When a tool has given its result, answer the user with this result, in a sentence."""
 
-MAX_PROBLEMS = 3  # unreadable calls in a row, each told to the model, before the loop gives up
+MAX_PERIOD = 5  # calls in a cycle that is noticed when it comes back
+PRUNE_TO = 0.7  # of the room: pruning makes the model read again, so it's done seldom and much
+SUMMARY_TOKENS = 100  # of a summary that pruning asks for
 
 Constraints = grammar.Constraint | Sequence[grammar.Constraint | None] | None
 
@@ -46,23 +49,38 @@ def system_prompt(toolbox: Toolbox) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a loop runs: at most `max_steps` steps; `system`, the system prompt (by default
-    `system_prompt(toolbox)`); `constraint`, for every step, or a list with one for each step, None
-    and the steps behind its end being free; `temperature` and `max_tokens` of each completion;
-    `style`, the course's prompts or Qwen3's own (`"qwen3"`), and whether it shall be `thinking`.
+    """How a loop runs.
+
+    `system`: the system prompt (by default `system_prompt(toolbox)`); `constraint`: for every step,
+    or a list with one for each step, None and the steps behind its end being free; `temperature`
+    and `max_tokens` of each completion; `style`: the course's prompts or Qwen3's own (`"qwen3"`),
+    and whether it shall be `thinking`; `policy`: how to `prune` when the prompt leaves no room for
+    `max_tokens` (None: don't, the run ends); `states`: whether a live model's reading of the system
+    prompt is kept on disk for the next kernel, or the folder for it.
+
+    It ends after `max_steps` steps; at the `max_repeats`-th time of the same call, or of the same
+    few calls over and over; after `max_problems` unreadable calls in a row.
     """
 
     max_steps: int = 10
+    max_repeats: int = 3
+    max_problems: int = 3
     system: str | None = None
     constraint: Constraints = None
     temperature: float = 0.1
     max_tokens: int = 512
     style: str = "course"
     thinking: bool = True
+    policy: str | None = None
+    states: bool | str | os.PathLike[str] = False
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
             raise ToolcallLabError(f"max_tokens={self.max_tokens}: a completion needs at least 1.")
+        if self.max_repeats < 2:
+            raise ToolcallLabError(f"max_repeats={self.max_repeats}: no call could be made twice.")
+        if self.policy not in (None, *POLICIES):
+            raise ToolcallLabError(f"A policy is {', '.join(POLICIES)}, not {self.policy!r}.")
 
 
 def run_agent(
@@ -70,19 +88,23 @@ def run_agent(
     toolbox: Toolbox,
     query: str,
     *,
+    after: Run | None = None,
     path: str | os.PathLike[str] | None = None,
     on_step: Callable[[Step], None] | None = None,
+    on_token: OnToken = None,
     **settings: Any,
 ) -> Run:
-    """Runs the loop to its end. `on_step` is given each step, a file at `path` gets it as a line.
+    """Runs the loop to its end.
 
-    The other options are those of `Settings`. An interrupt ends the run as `interrupted`, with its
-    steps so far.
+    `after` is a run whose conversation goes on with this query. `on_step` is given each step as it
+    ends, `on_token` the model's text as it comes, a file at `path` each step as a line. The other
+    options are those of `Settings`. An interrupt ends the run as `interrupted`, with all that had
+    happened.
     """
     checked = Settings(**settings)
-    run = _start(llm, toolbox, query, path)
+    run = _start(llm, toolbox, query, path, checked, after)
     try:
-        for step in _loop(run, llm, toolbox, checked):
+        for step in _loop(run, llm, toolbox, checked, after, on_token):
             if on_step is not None:
                 on_step(step)
     except KeyboardInterrupt:
@@ -96,53 +118,136 @@ def iter_agent(
     toolbox: Toolbox,
     query: str,
     *,
+    after: Run | None = None,
     path: str | os.PathLike[str] | None = None,
+    on_token: OnToken = None,
     **settings: Any,
 ) -> Iterator[Step]:
     """Yields each step of the loop as it ends; takes `run_agent`'s options but `on_step`."""
     checked = Settings(**settings)
-    return _loop(_start(llm, toolbox, query, path), llm, toolbox, checked)
+    run = _start(llm, toolbox, query, path, checked, after)
+    return _loop(run, llm, toolbox, checked, after, on_token)
 
 
-def _start(llm: Model, toolbox: Toolbox, query: str, path: str | os.PathLike[str] | None) -> Run:
+def _start(
+    llm: Model,
+    toolbox: Toolbox,
+    query: str,
+    path: str | os.PathLike[str] | None,
+    settings: Settings,
+    after: Run | None,
+) -> Run:
+    if after is not None and after.style != settings.style:
+        raise ToolcallLabError(f"That run's prompts are in the style {after.style!r}; keep to it.")
     name, kind = getattr(llm, "name", type(llm).__name__), getattr(llm, "kind", "live")
     query = query.encode("utf-8", "replace").decode()  # a lone surrogate is no text
-    run = Run(query, name, kind, llm.n_ctx(), toolbox.schemas(), path=Path(path) if path else None)
+    file = Path(path) if path else None
+    run = Run(query, name, kind, llm.n_ctx(), toolbox.schemas(), settings.style, path=file)
     run.begin()
     return run
 
 
-def _loop(run: Run, llm: Model, toolbox: Toolbox, settings: Settings) -> Iterator[Step]:
-    prompt = _first_prompt(toolbox, run.query, settings)
+def _loop(
+    run: Run,
+    llm: Model,
+    toolbox: Toolbox,
+    settings: Settings,
+    after: Run | None,
+    on_token: OnToken,
+) -> Iterator[Step]:
+    prompt = _first_prompt(toolbox, run.query, settings, after)
+    made: list[str] = []  # the calls so far, in one spelling
     problems = 0
     for number in range(settings.max_steps):
         prompt.open("assistant", thinking=settings.thinking)
+        prompt, pruning = _fitted(prompt, llm, run.n_ctx, settings)
         ids = prompt.span_tokens(llm)
         total = sum(map(len, ids))
         if total >= run.n_ctx:
-            return run.end("context_full", None, f"It has {total} tokens, n_ctx is {run.n_ctx}.")
-        completion = _complete(llm, ids, settings, number)
-        step, reading = _take_step(run, llm, prompt, ids, completion, toolbox)
+            detail = f"It has {total} tokens, n_ctx is {run.n_ctx}."
+            return run.end("context_full", run.found(), detail)
+        sent = Step(prompt.snapshot(), tuple(ids), "", None, None, pruning=pruning)
+        try:
+            read = _warmed(llm, prompt, settings) if number == 0 else 0
+            completion = complete(
+                llm,
+                [token for span in ids for token in span],
+                max_tokens=settings.max_tokens,
+                temperature=settings.temperature,
+                constraint=_constraint_at(settings.constraint, number),
+                on_token=on_token,
+            )
+        except Interrupted as stop:
+            if stop.completion.text:
+                _keep(run, llm, _written(sent, stop.completion))
+            raise
+        if completion.evaluated is not None:
+            completion = replace(completion, evaluated=completion.evaluated + read)
+        prompt.append_completion(completion.tokens, completion.text)
+        reading = read_tool_calls(completion.text, toolbox, finish_reason=completion.finish_reason)
+        step, repeated = _acted(
+            run, llm, prompt, _written(sent, completion, reading), toolbox, made, settings
+        )
         yield step
+        if repeated:
+            return run.end("repeated_call", run.found(), repeated)
         problems = problems + 1 if reading.problem else 0
         if not step.calls and not reading.problem:
             return _answer(run, reading.text, completion, total)
-        if problems == MAX_PROBLEMS:
-            return run.end("unreadable_calls", None, f"The last problem: {reading.message}")
-    run.end("step_limit", None, f"It was {settings.max_steps}.")
+        if problems == settings.max_problems:
+            return run.end("unreadable_calls", run.found(), f"The last problem: {reading.message}")
+    run.end("step_limit", run.found(), f"It was {settings.max_steps}.")
 
 
-def _first_prompt(toolbox: Toolbox, query: str, settings: Settings) -> Prompt:
-    prompt = Prompt(style=settings.style)
-    if settings.style == "qwen3":
-        prompt.add("system", settings.system or ASSISTANT, tools=toolbox.schemas())
+def _first_prompt(toolbox: Toolbox, query: str, settings: Settings, after: Run | None) -> Prompt:
+    if after is not None:
+        prompt = after.prompt().without_thoughts()
     else:
-        prompt.add("system", system_prompt(toolbox) if settings.system is None else settings.system)
+        prompt = Prompt(style=settings.style)
+        if settings.style == "qwen3":
+            prompt.add("system", settings.system or ASSISTANT, tools=toolbox.schemas())
+        else:
+            system = system_prompt(toolbox) if settings.system is None else settings.system
+            prompt.add("system", system)
     prompt.add("user", query)
     return prompt
 
 
-def _answer(run: Run, text: str, completion: _Completion, prompt_tokens: int) -> None:
+def _warmed(llm: Model, prompt: Prompt, settings: Settings) -> int:
+    """Has the system turn in a live model's context; gives how many tokens were read for it."""
+    if not settings.states or not getattr(llm, "streams", False):
+        return 0
+    from .models.states import warm
+
+    spans = zip(prompt.spans, prompt.span_tokens(llm), strict=True)
+    ids = [token for span, tokens in spans if span.turn == 0 for token in tokens]
+    folder = None if settings.states is True else settings.states
+    return len(ids) if warm(llm, ids, folder) == "read" else 0  # type: ignore[arg-type]
+
+
+def _fitted(
+    prompt: Prompt, llm: Model, n_ctx: int, settings: Settings
+) -> tuple[Prompt, Pruning | None]:
+    """The prompt, pruned if the policy says so and it leaves no room for an answer."""
+    room = n_ctx - settings.max_tokens
+    if settings.policy is None or prompt.count(llm) <= room:
+        return prompt, None
+
+    def summarise(text: str) -> str:
+        ask = Prompt(style=settings.style)
+        ask.add("system", "Summarise what was found, in two or three sentences.")
+        ask.add("user", text)
+        ask.open("assistant", thinking=False)
+        ids = ask.tokens(llm)[-(n_ctx - SUMMARY_TOKENS) :]
+        return complete(llm, ids, max_tokens=SUMMARY_TOKENS, temperature=0.0).text.strip()
+
+    pruned, pruning = prune(
+        prompt, int(PRUNE_TO * room), settings.policy, llm=llm, summarise=summarise
+    )
+    return pruned, pruning if pruning.dropped else None
+
+
+def _answer(run: Run, text: str, completion: Completion, prompt_tokens: int) -> None:
     written = len(completion.tokens or ())
     if completion.finish_reason != "length":
         run.end("answered", text)
@@ -152,100 +257,84 @@ def _answer(run: Run, text: str, completion: _Completion, prompt_tokens: int) ->
         run.end("answered", text, "The answer was cut at max_tokens.")
 
 
-@dataclass(frozen=True)
-class _Completion:
-    """What any kind of model gives back, in one form."""
-
-    text: str
-    tokens: list[int] | None
-    finish_reason: str | None
-    evaluated: int | None
-    seconds: float
-    constraint: str | None
-    model: str
-    kind: str
-
-
-def _complete(llm: Any, ids: list[list[int]], settings: Settings, number: int) -> _Completion:
-    flat = [token for span in ids for token in span]
-    constraint = _constraint_at(settings.constraint, number)
-    limits: dict[str, Any] = {
-        "max_tokens": settings.max_tokens,
-        "temperature": settings.temperature,
-    }
-    started = time.perf_counter()
-    if constraint is not None:
-        made = grammar.generate(llm, flat, constraint, **limits)
-        text, tokens, finish = made.text, made.tokens, made.finish_reason
-        evaluated: int | None = made.prompt_evaluated
-        speaker = made.model, made.kind
-    else:
-        answer = llm(flat, stop=STOP, **limits)
-        choice = answer["choices"][0]
-        text, tokens, finish = choice["text"], choice.get("tokens"), choice["finish_reason"]
-        evaluated = answer.get("usage", {}).get("evaluated_tokens")
-        speaker = (answer["model"], answer["kind"]) if "kind" in answer else ("", "")
-    seconds = time.perf_counter() - started
-    name = constraint.name if constraint else None
-    return _Completion(text, tokens, finish, evaluated, seconds, name, *speaker)
-
-
-def _take_step(
-    run: Run,
-    llm: Model,
-    prompt: Prompt,
-    ids: list[list[int]],
-    completion: _Completion,
-    toolbox: Toolbox,
-) -> tuple[Step, Reading]:
-    """Reads the completion, runs its calls, appends both to the prompt and the step to the run.
-
-    An interrupt while a tool runs goes on, but the step is kept: what was called, was called.
-    """
-    sent = prompt.snapshot()
-    prompt.append_completion(completion.tokens, completion.text)
-    reading = read_tool_calls(completion.text, toolbox, finish_reason=completion.finish_reason)
-    number = len(run.steps) + 1
-    calls = [replace(call, id=f"call_{number}_{i}") for i, call in enumerate(reading.calls, 1)]
-    results: list[ToolResult] = []
-    try:
-        for call in calls:
-            results.append(toolbox.execute(call))
-            prompt.add("tool", results[-1].text)
-    finally:
-        step = _step(sent, ids, completion, reading, tuple(calls), tuple(results))
-        run.add(step, _pieces(llm, ids, completion))
-    if reading.problem:
-        prompt.add("tool", f"Error: {reading.message}")
-    return step, reading
-
-
-def _step(
-    sent: Prompt,
-    ids: list[list[int]],
-    completion: _Completion,
-    reading: Reading,
-    calls: tuple[ToolCall, ...],
-    results: tuple[ToolResult, ...],
-) -> Step:
-    evaluated = completion.evaluated
-    return Step(
-        prompt=sent,
-        prompt_tokens=tuple(tuple(span) for span in ids),
+def _written(sent: Step, completion: Completion, reading: Reading | None = None) -> Step:
+    """The step with what the model wrote in it, and what was read there."""
+    tokens, evaluated = completion.tokens, completion.evaluated
+    total = sum(map(len, sent.prompt_tokens))
+    return replace(
+        sent,
         completion=completion.text,
-        completion_tokens=None if completion.tokens is None else tuple(completion.tokens),
+        completion_tokens=None if tokens is None else tuple(tokens),
         finish_reason=completion.finish_reason,
-        calls=calls,
-        results=results,
-        problem=reading.problem,
-        message=reading.message,
+        problem=reading.problem if reading else None,
+        message=reading.message if reading else "",
+        calls=tuple(reading.calls) if reading else (),
         constraint=completion.constraint,
         tokens_evaluated=evaluated,
-        tokens_reused=None if evaluated is None else sum(map(len, ids)) - evaluated,
+        tokens_reused=None if evaluated is None else total - evaluated,
         model_seconds=completion.seconds,
+        read_seconds=completion.read_seconds,
         model=completion.model,
         kind=completion.kind,
     )
+
+
+def _acted(
+    run: Run,
+    llm: Model,
+    prompt: Prompt,
+    step: Step,
+    toolbox: Toolbox,
+    made: list[str],
+    settings: Settings,
+) -> tuple[Step, str]:
+    """Runs the step's calls, appends what comes of it to the prompt and the step to the run.
+
+    Also gives a sentence if a call was not made since it's a repetition. An interrupt while a tool
+    runs goes on, but the step is kept: what was called, was called.
+    """
+    number = len(run.steps) + 1
+    calls = tuple(replace(call, id=f"call_{number}_{i}") for i, call in enumerate(step.calls, 1))
+    results: list[ToolResult] = []
+    repeated = ""
+    try:
+        for call in calls:
+            if repeats(made, key := spelled(call), settings.max_repeats):
+                repeated = f"It was about to make {call} for the {settings.max_repeats}. time."
+                break
+            made.append(key)
+            results.append(toolbox.execute(call))
+            prompt.add("tool", results[-1].text)
+    finally:
+        step = replace(step, calls=calls, results=tuple(results))
+        _keep(run, llm, step)
+    if step.problem:
+        prompt.add("tool", f"Error: {step.message}")
+    return step, repeated
+
+
+def spelled(call: ToolCall) -> str:
+    """A call in one spelling, whatever the order of its arguments.
+
+    >>> spelled(ToolCall("add", {"b": 2, "a": 1}))
+    'add {"a": 1, "b": 2}'
+    """
+    return f"{call.name} {json.dumps(call.arguments, sort_keys=True)}"
+
+
+def repeats(made: Sequence[str], call: str, times: int) -> bool:
+    """Whether this call after these begins a cycle of one to five calls for the `times`-th time.
+
+    >>> repeats(["a", "a"], "a", 3), repeats(["a", "b", "a", "b"], "a", 3)
+    (True, True)
+    >>> repeats(["a"], "a", 3), repeats(["a", "b", "c", "b"], "a", 3)
+    (False, False)
+    """
+    for period in range(1, MAX_PERIOD + 1):
+        past = [*made[-period * (times - 1) :], call]
+        if len(past) > period * (times - 1) and past[period:] == past[:-period]:
+            return True
+    return False
 
 
 def _constraint_at(constraint: Constraints, number: int) -> grammar.Constraint | None:
@@ -254,6 +343,8 @@ def _constraint_at(constraint: Constraints, number: int) -> grammar.Constraint |
     return constraint[number] if number < len(constraint) else None
 
 
-def _pieces(llm: Model, ids: list[list[int]], completion: _Completion) -> dict[int, str]:
-    spans = [*ids, completion.tokens or []]
-    return piece_texts(llm.detokenize, (token for span in spans for token in span))
+def _keep(run: Run, llm: Model, step: Step) -> None:
+    """Adds a step to the run, with the texts of the tokens that it brought."""
+    before = run.steps[-1].prompt if run.steps else Prompt()
+    spans = [*step.prompt_tokens[step.prompt.shared(before) :], step.completion_tokens or ()]
+    run.add(step, piece_texts(llm.detokenize, (token for ids in spans for token in ids)))

@@ -1,9 +1,9 @@
 r"""ChatML by hand: turns become spans, spans become the exact text and the exact tokens.
 
-A prompt is append-only. What our code writes (*structure*) is tokenised with special tokens on;
-what anybody else writes (*content*) with special tokens off, so a text that contains `<|im_end|>`
-stays a text; the model's own tokens are kept as they were generated. It knows no model: a
-tokenizer is handed in when tokens are asked for.
+A prompt is append-only, and each span is tokenised once. What our code writes (*structure*) is
+tokenised with special tokens on; what anybody else writes (*content*) with special tokens off, so
+a text that contains `<|im_end|>` stays a text; the model's own tokens are kept as they were
+generated. It knows no model: a tokenizer is handed in when tokens are asked for.
 
 >>> prompt = Prompt()
 >>> prompt.add("user", "Hello!")
@@ -15,9 +15,10 @@ tokenizer is handed in when tokens are asked for.
 from __future__ import annotations
 
 import re
+import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import qwen3
@@ -31,6 +32,7 @@ IM_END = "<|im_end|>"
 STOP = [IM_END, IM_START]
 
 STYLES = ("course", "qwen3")
+THOUGHTS = re.compile(rf"\s*{qwen3.THINK_OPEN}.*?{qwen3.THINK_CLOSE}\s*", re.DOTALL)
 AUTHORS = {"system": "system", "user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -59,20 +61,21 @@ class Prompt:
         if style not in STYLES:
             raise ToolcallLabError(f"A prompt's style is {' or '.join(STYLES)}, not {style!r}.")
         self.style = style
-        self._spans = list(spans)
-        last = self._spans[-1] if self._spans else None
+        self._kept = _Kept(list(spans))
+        self._size = len(self._kept.spans)
+        last = self._kept.spans[-1] if self._size else None
         closed = last is None or (last.author == "structure" and last.text.startswith(IM_END))
         self._open_role: str | None = None if closed or last is None else last.role
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """All spans in order; joined, their texts are `text`."""
-        return tuple(self._spans)
+        return tuple(self._kept.spans[: self._size])
 
     @property
     def text(self) -> str:
         """The prompt as the plain string that a completion call takes."""
-        return "".join(span.text for span in self._spans)
+        return "".join(span.text for span in self.spans)
 
     def add(self, role: str, text: str, *, tools: Sequence[dict[str, Any]] = ()) -> None:
         """Writes a whole turn; `role` is system, user, assistant or tool.
@@ -120,29 +123,48 @@ class Prompt:
         """How many tokens the prompt has."""
         return len(self.tokens(llm))
 
-    def span_tokens(self, llm: Tokenizer) -> list[list[int]]:
+    def span_tokens(self, llm: Tokenizer) -> list[tuple[int, ...]]:
         """The token ids of each span; concatenated, they are `tokens`.
 
+        A span is tokenised once for a model, however often the prompt is asked.
         Raises `ModelError` if `<|im_start|>` isn't one token of this model: its markers would be
         ordinary text that anybody can write.
         """
-        if len(llm.tokenize(IM_START.encode(), add_bos=False, special=True)) != 1:
-            raise ModelError(
-                f"This model doesn't speak ChatML: {IM_START} is not one of its tokens."
-            )
-        return [_tokenize(llm, span, first=i == 0) for i, span in enumerate(self._spans)]
+        return self._kept.tokens(llm)[: self._size]
 
     def snapshot(self) -> Prompt:
         """This prompt as it is now; writing to either one leaves the other as it is."""
-        return Prompt(self._spans, style=self.style)
+        copy = Prompt(style=self.style)
+        copy._kept, copy._size, copy._open_role = self._kept, self._size, self._open_role
+        return copy
+
+    def without_thoughts(self) -> Prompt:
+        """The prompt as Qwen3's template writes it once another user turn follows: without the
+        thoughts of its answers."""
+        spans: list[Span] = []
+        for span in self.spans:
+            if span.role == "assistant" and span.author == "structure":
+                span = replace(span, text=span.text.removesuffix(qwen3.NO_THOUGHTS))
+            elif span.author == "model" and THOUGHTS.match(span.text):
+                span = replace(span, text=THOUGHTS.sub("", span.text, count=1), tokens=None)
+            spans += [span] if span.text else []
+        return Prompt(spans, style=self.style)
+
+    def shared(self, other: Prompt) -> int:
+        """How many spans at the beginning are the same in both."""
+        most = min(self._size, other._size)
+        if self._kept is other._kept:
+            return most
+        pairs = zip(self._kept.spans[:most], other._kept.spans, strict=False)
+        return next((number for number, (one, two) in enumerate(pairs) if one != two), most)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Prompt) and self._spans == other._spans
+        return isinstance(other, Prompt) and self._size == other._size == self.shared(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        turns = self._spans[-1].turn + 1 if self._spans else 0
+        turns = self._kept.spans[self._size - 1].turn + 1 if self._size else 0
         return f"<Prompt: {turns} turns, {len(self.text)} characters>"
 
     def _add_response(self, text: str) -> None:
@@ -165,10 +187,42 @@ class Prompt:
     def _write(self, author: str, text: str, tokens: tuple[int, ...] | None = None) -> None:
         text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no text
         starts = text.startswith(IM_START) and author == "structure"
-        turn = (self._spans[-1].turn if self._spans else -1) + starts
-        role = self._open_role or ""
+        turn = (self._kept.spans[self._size - 1].turn if self._size else -1) + starts
+        if self._size < len(self._kept.spans):  # a snapshot of it has gone another way
+            self._kept = self._kept.beginning(self._size)
         if text:
-            self._spans.append(Span(author, role, turn, text, tokens))
+            self._kept.spans.append(Span(author, self._open_role or "", turn, text, tokens))
+            self._size += 1
+
+
+class _Kept:
+    """Spans that only grow, shared by a prompt and its snapshots, and their ids for one model."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self.spans = spans
+        self._ids: list[tuple[int, ...]] = []
+        self._whose: Any = None  # a weak reference: a prompt keeps no model alive
+
+    def beginning(self, size: int) -> _Kept:
+        """A copy of the first spans, which can grow in another way."""
+        copy = _Kept(self.spans[:size])
+        copy._ids, copy._whose = self._ids[:size], self._whose
+        return copy
+
+    def tokens(self, llm: Tokenizer) -> list[tuple[int, ...]]:
+        """The ids of all spans; only those that are new are tokenised."""
+        if self._whose is None or self._whose() is not llm:
+            if len(llm.tokenize(IM_START.encode(), add_bos=False, special=True)) != 1:
+                raise ModelError(
+                    f"This model doesn't speak ChatML: {IM_START} is not one of its tokens."
+                )
+            self._ids, self._whose = [], weakref.ref(llm)
+        for number in range(len(self._ids), len(self.spans)):
+            self._ids.append(tuple(_tokenize(llm, self.spans[number], first=number == 0)))
+        return self._ids
+
+    def __reduce__(self) -> Any:
+        return _Kept, (self.spans,)
 
 
 def _tokenize(llm: Tokenizer, span: Span, first: bool) -> list[int]:

@@ -103,10 +103,12 @@ def _ask(options: argparse.Namespace) -> int:
         constraint=constraint,
         max_steps=options.max_steps,
         temperature=0.0,
+        states=True,
         path=options.save,
         on_step=_StepPrinter(),
     )
-    print(f"\nAnswer: {visible(run.answer)}" if run.answer else "\nNo answer.")
+    said = "Answer" if run.ending == "answered" else "No answer"
+    print(f"\n{said}: {visible(run.answer, blanks=False)}" if run.answer else "\nNo answer.")
     print(f"Ended:  {run.ending}. {run.explanation}")
     if options.prompt and run.steps:
         last = run.steps[-1]

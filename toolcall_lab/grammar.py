@@ -7,11 +7,13 @@ are *forced*: nothing is chosen, and they are read in one go with the next evalu
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -60,7 +62,7 @@ class Generation:
     `tokens` are the ids as generated, `records` says how each came about, `finish_reason` is
     `"stop"` (complete) or `"length"` (cut). `evaluations` counts the model's evaluations after the
     prompt's, `forced` the tokens that were not chosen; `prompt_evaluated` of the `prompt_tokens`
-    had to be read. `model` and `kind` say who spoke.
+    had to be read, which took `prompt_seconds`. `model` and `kind` say who spoke.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Generation:
     records: tuple[TokenRecord, ...] = ()
     model: str = ""
     kind: str = ""
+    prompt_seconds: float = 0.0
 
 
 def tool_call(toolbox: Toolbox) -> Constraint:
@@ -129,11 +132,13 @@ def generate(
     max_tokens: int = 256,
     temperature: float = 0.0,
     seed: int = 0,
+    on_token: Callable[[str], None] | None = None,
 ) -> Generation:
     """Generates under a constraint, on a model from `load_model`, or on a recording of one.
 
-    Temperature 0 takes the likeliest allowed token; above, tokens are drawn by their probability
-    among the allowed ones. Raises `ModelError` if the prompt leaves no room for an answer.
+    `on_token` is given the text as it comes. Temperature 0 takes the likeliest allowed token;
+    above, tokens are drawn by their probability among the allowed ones. Raises `ModelError` if the
+    prompt leaves no room for an answer.
     """
     if not hasattr(llm, "next_logits") and not hasattr(llm, "replay"):
         raise ModelError("Generation under a constraint needs a live model, from load_model().")
@@ -152,8 +157,11 @@ def generate(
             settings | held,
             lambda live: _to_answer(_generate(live, ids, constraint, room, temperature, seed)),
         )
-        return _from_answer(answer)
-    return _generate(llm, ids, constraint, room, temperature, seed)
+        made = _from_answer(answer)
+        if on_token is not None:
+            on_token(made.text)
+        return made
+    return _generate(llm, ids, constraint, room, temperature, seed, on_token)
 
 
 def _generate(
@@ -163,9 +171,12 @@ def _generate(
     room: int,
     temperature: float,
     seed: int,
+    on_token: Callable[[str], None] | None = None,
 ) -> Generation:
     import numpy as np
 
+    began, prompt_seconds = time.perf_counter(), 0.0
+    letters = codecs.getincrementaldecoder("utf-8")("replace")  # a letter may need several tokens
     matcher = _matcher(llm, constraint)
     random = np.random.default_rng(seed)
     before, started = llm.tokens_evaluated, None
@@ -180,6 +191,7 @@ def _generate(
                 logits = llm.next_logits(ids + out)
                 if started is None:  # it read the prompt, with what was forced behind it
                     started = llm.evaluations
+                    prompt_seconds = time.perf_counter() - began
                     prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
                 mask = _mask(matcher, len(logits))
                 ahead = [_choose(np.where(mask, logits, -np.inf), temperature, random)]
@@ -191,6 +203,8 @@ def _generate(
                 raise ConstraintError(f"The constraint failed: {reason}")
             out += ahead
             records += new
+            if on_token is not None:
+                on_token(letters.decode(llm.detokenize(ahead)))
     return Generation(
         text=llm.detokenize(out).decode("utf-8", "replace"),
         tokens=out,
@@ -202,6 +216,7 @@ def _generate(
         records=tuple(records),
         model=llm.name,
         kind=llm.kind,
+        prompt_seconds=prompt_seconds,
     )
 
 

@@ -27,6 +27,9 @@ from .tools import Tool, Toolbox, ToolCall
 from .whole import CUT, check_leftover, whole_answer
 
 MAX_CALLS = 32
+EATEN = (
+    "Thinking has used up all of max_tokens, before a call or an answer; think less, or allow more."
+)
 MAX_SIZE = 4_000_000  # characters
 
 
@@ -264,8 +267,9 @@ def _after_thinking(text: str, finish_reason: str | None) -> int:
     while text.startswith(THINK_OPEN, position):
         close = _matching_close(text, position)
         if close < 0 or marker < close:
-            kind = "truncated" if finish_reason == "length" else "bad_shape"
-            raise Problem(kind, "The thinking never ended, so there is no call and no answer.")
+            if finish_reason == "length":
+                raise Problem("truncated", EATEN)
+            raise Problem("bad_shape", "The thinking never ended: there is no call, no answer.")
         position = _skip_blanks(text, close + len(THINK_CLOSE))
     opened = text.find(THINK_OPEN, position)
     until = min(marker, opened if opened >= 0 else marker)

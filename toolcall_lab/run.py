@@ -19,14 +19,38 @@ from .errors import ToolcallLabError
 from .jsonl import json_line
 from .tools import ToolCall, ToolResult
 
-HEADER = ("query", "model", "kind", "n_ctx", "tools")
+HEADER = ("query", "model", "kind", "n_ctx", "tools", "style")
 ENDINGS = {
     "answered": "The model answered without asking for a tool.",
     "step_limit": "The step limit was reached before the model answered.",
+    "repeated_call": "The model makes the same calls over and over.",
     "context_full": "The prompt has filled the context window; no room is left for an answer.",
     "unreadable_calls": "The model's calls could not be read or made, too many times in a row.",
     "interrupted": "The run was interrupted; the steps so far are kept.",
 }
+
+
+MAX_FOUND, MAX_LINE = 5, 300  # results in an answer put together, characters of each
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What was taken out of a prompt: `dropped`, a line each; tokens before and after.
+
+    `read_again` tokens stand behind the first change: the model has to read them once more.
+    """
+
+    policy: str
+    dropped: tuple[str, ...]
+    tokens_before: int
+    tokens_after: int
+    read_again: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.policy}: {self.tokens_before} -> {self.tokens_after} tokens, "
+            f"{self.read_again} to be read again; {'; '.join(self.dropped) or 'nothing dropped'}"
+        )
 
 
 @dataclass(frozen=True)
@@ -36,8 +60,9 @@ class Step:
     `prompt_tokens` has the ids of each span of `prompt`. `problem` is a `Reading`'s, `message` its
     sentence. `constraint` names what the completion was held to, None if it was free.
     `tokens_evaluated` prompt tokens were read, `tokens_reused` were still in the model's context
-    (None: the model doesn't say). Times are in seconds. `model` and `kind` say who wrote this
-    completion, which may be another model than the run's: a recording's fallback.
+    (None: the model doesn't say). Times are in seconds; `read_seconds` of `model_seconds` went into
+    reading the prompt. `model` and `kind` say who wrote this completion, which may be another model
+    than the run's: a recording's fallback. `pruning` is what was dropped before this step.
     """
 
     prompt: Prompt
@@ -53,8 +78,10 @@ class Step:
     tokens_evaluated: int | None = None
     tokens_reused: int | None = None
     model_seconds: float = 0.0
+    read_seconds: float = 0.0
     model: str = ""
     kind: str = ""
+    pruning: Pruning | None = None
 
     @property
     def call(self) -> ToolCall | None:
@@ -76,8 +103,10 @@ class Step:
 class Run:
     """The steps of one task. `ending` is a key of `ENDINGS`, None while the run goes on.
 
-    `model` and `kind` say who spoke, `detail` adds to why it stopped, `pieces` gives the text of
-    each token id that occurs. With a `path`, each step is on disk as soon as it has ended.
+    `answer` is the model's if the ending is `answered`; else it's put together from the results,
+    if there are any, and no model has written it. `model` and `kind` say who spoke, `detail` adds
+    to why it stopped, `pieces` gives the text of each token id that occurs. With a `path`, each
+    step is on disk as soon as it has ended.
     """
 
     query: str
@@ -85,6 +114,7 @@ class Run:
     kind: str
     n_ctx: int
     tools: list[dict[str, Any]]
+    style: str = "course"
     steps: list[Step] = field(default_factory=list)
     ending: str | None = None
     answer: str | None = None
@@ -115,6 +145,34 @@ class Run:
         """Notes how the run ended; `detail` is a further sentence, with the numbers."""
         self.ending, self.answer, self.detail = ending, answer, detail
         self._append(self._last())
+
+    def found(self) -> str | None:
+        """An answer put together from what the tools have said last; None if they haven't."""
+        pairs = [
+            (call, result)
+            for step in self.steps
+            for call, result in zip(step.calls, step.results, strict=False)
+            if not result.error
+        ]
+        lines = {f"- {call}": " ".join(result.text.split()) for call, result in pairs}
+        if not lines:
+            return None
+        kept = [f"{call}: {text[:MAX_LINE]}" for call, text in list(lines.items())[-MAX_FOUND:]]
+        return "\n".join(["The model gave no answer. What the tools said:", *kept])
+
+    def prompt(self) -> Prompt:
+        """The prompt with all that has happened: where another turn would go on."""
+        if not self.steps:
+            return Prompt(style=self.style)
+        step = self.steps[-1]
+        prompt = step.prompt.snapshot()
+        if step.completion:
+            prompt.append_completion(step.completion_tokens, step.completion)
+        for result in step.results:
+            prompt.add("tool", result.text)
+        if step.problem:
+            prompt.add("tool", f"Error: {step.message}")
+        return prompt
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the whole run to a file."""
@@ -164,11 +222,8 @@ class Run:
 def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[str, Any]:
     """The step as a line: of its prompt, how many spans it `kept` and which it `added`."""
     value = {key: getattr(step, key) for key in step.__dataclass_fields__}
-    spans = step.prompt.spans
-    kept = 0
-    while kept < min(len(spans), len(before.spans)) and spans[kept] == before.spans[kept]:
-        kept += 1
-    added = zip(spans[kept:], step.prompt_tokens[kept:], strict=True)
+    kept = step.prompt.shared(before)
+    added = zip(step.prompt.spans[kept:], step.prompt_tokens[kept:], strict=True)
     value["prompt"] = {
         "kept": kept,
         "added": [asdict(span) | {"ids": ids} for span, ids in added],
@@ -176,6 +231,7 @@ def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[st
     del value["prompt_tokens"]
     value["calls"] = [asdict(call) for call in step.calls]
     value["results"] = [asdict(result) for result in step.results]
+    value["pruning"] = asdict(step.pruning) if step.pruning else None
     return {"step": value, "pieces": pieces}
 
 
@@ -186,14 +242,15 @@ def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
         return cls(**{key: value[key] for key in HEADER})
     if "step" in value:
         run.pieces |= {int(token): piece for token, piece in value["pieces"].items()}
-        run.steps.append(_step_from_json(value["step"], run.steps[-1] if run.steps else None))
+        before = run.steps[-1] if run.steps else None
+        run.steps.append(_step_from_json(value["step"], before, run.style))
     else:
         ENDINGS[value["ending"]]  # a KeyError if it's none
         run.ending, run.answer, run.detail = value["ending"], value["answer"], value["detail"]
     return run
 
 
-def _step_from_json(value: dict[str, Any], before: Step | None) -> Step:
+def _step_from_json(value: dict[str, Any], before: Step | None, style: str) -> Step:
     prompt = value.pop("prompt")
     kept = prompt["kept"]
     spans = list(before.prompt.spans[:kept]) if before else []
@@ -204,7 +261,11 @@ def _step_from_json(value: dict[str, Any], before: Step | None) -> Step:
     value["completion_tokens"] = _ids(value["completion_tokens"])
     value["calls"] = tuple(ToolCall(**call) for call in value["calls"])
     value["results"] = tuple(ToolResult(**result) for result in value["results"])
-    return Step(prompt=Prompt(spans), prompt_tokens=tuple(ids), **value)
+    if value.get("pruning"):
+        value["pruning"] = Pruning(
+            **value["pruning"] | {"dropped": tuple(value["pruning"]["dropped"])}
+        )
+    return Step(prompt=Prompt(spans, style=style), prompt_tokens=tuple(ids), **value)
 
 
 def _ids(value: list[int] | None) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,13 +34,14 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
       the bytes of a last character that was cut);
     - `model` and `kind`: who spoke;
     - `usage["evaluated_tokens"]`: how many tokens of the prompt had to be read, the rest was still
-      in the context from the call before;
+      in the context from the call before; `usage["prompt_seconds"]`: how long that took;
     - a stop string that is a control token (`<|im_start|>`) stops; plain llama-cpp-python compares
       it with a text in which control tokens are invisible.
     With `stream=True` both are in the last chunk.
     """
 
     kind = "live"
+    streams = True
     name = "The model"
     _is_closed = False
 
@@ -103,7 +105,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         """
         note, self._generation = self._generation, _Generation()
         self._turn = note
-        before = self.tokens_evaluated
+        before, started = self.tokens_evaluated, time.perf_counter()
         inner = super().generate(self._checked(tokens), **options)
         while True:
             with self.claimed():
@@ -114,6 +116,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
                     return
                 self._turn = note  # which reading has taken away
             if not note.tokens:
+                note.prompt_seconds = time.perf_counter() - started
                 note.prompt_evaluated = self.tokens_evaluated - before
             if token in note.stop_ids:
                 token = self.token_eos()  # which is how llama-cpp-python stops on a token
@@ -254,7 +257,9 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         answer["choices"][0]["tokens"] = self._tokens_of(generation, text)
         if generation.cut:
             answer["choices"][0]["finish_reason"] = "length"
-        answer.setdefault("usage", {})["evaluated_tokens"] = generation.prompt_evaluated
+        usage = answer.setdefault("usage", {})
+        usage["evaluated_tokens"] = generation.prompt_evaluated
+        usage["prompt_seconds"] = generation.prompt_seconds
         return answer
 
     def _annotated_stream(
@@ -290,7 +295,7 @@ class _Generation:
     def __init__(self, stop_ids: Iterable[int] = (), limit: int = 0) -> None:
         self.stop_ids, self.limit = set(stop_ids), limit
         self.tokens: list[int] = []
-        self.prompt_evaluated = 0
+        self.prompt_evaluated, self.prompt_seconds = 0, 0.0
         self.cut = False
 
     def over(self, llm: LocalModel) -> bool:

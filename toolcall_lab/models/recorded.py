@@ -90,6 +90,7 @@ class RecordedModel(ReplayedModel):
             return self._live(ids, settings, make)
         answer = self._answer(ids, entry["text"], list(entry["tokens"]), entry["finish_reason"])
         answer["seconds"] = entry["seconds"]
+        answer["usage"]["prompt_seconds"] = entry.get("prompt_seconds", 0.0)
         answer["choices"][0]["alternatives"] = entry.get("alternatives")
         answer["generation"] = entry.get("generation")
         return answer
@@ -140,6 +141,8 @@ def _differences(asked: dict[str, Any], recorded: dict[str, Any]) -> str:
 class Recorder:
     """A live model whose completions are noted down. Made by `record`."""
 
+    streams = False
+
     def __init__(self, llm: Any, path: Path, alternatives: int) -> None:
         self.llm, self.path, self.alternatives = llm, path, alternatives
 
@@ -171,6 +174,7 @@ class Recorder:
             "tokens": choice["tokens"],
             "finish_reason": choice["finish_reason"],
             "seconds": float(round(seconds, 3)),
+            "prompt_seconds": round(answer["usage"].get("prompt_seconds", 0.0), 3),
         }
         if "generation" in answer:  # under a constraint: which tokens were allowed, which forced
             entry["generation"] = answer["generation"]

@@ -14,7 +14,8 @@ from .weather import weather
 from .web import web
 
 __all__ = [
-    "calculator", "clock", "default_toolbox", "files", "mail", "output", "python", "shell", "weather", "web",
+    "calculator", "clock", "default_toolbox", "files", "mail", "output", "python", "shell",
+    "weather", "web",
 ]  # fmt: skip
 
 

@@ -1,11 +1,13 @@
-"""`format_output(title, points, style)`: a text in Markdown, laid out by code and not by a model."""
+"""`format_output(title, points, style)`: a text in Markdown, laid out by code."""
 
 from typing import Annotated, Literal
 
 from ..tools import Tool, tool
 
 Title = Annotated[str, "The heading"]
-Points = Annotated[list[str], "What to lay out, one text each; of a table: its cells, with | between"]
+Points = Annotated[
+    list[str], "What to lay out, one text each; of a table: its cells, with | between"
+]
 Style = Literal["list", "numbered", "table", "paragraphs"]
 
 

@@ -1,0 +1,104 @@
+"""What a model has read, kept on disk: a restarted kernel doesn't read the system prompt again.
+
+A state is llama.cpp's own: keys and values of every layer for each token, 22.5 KiB a token for the
+embedded model. It's good for one model (file, adapter, window) and one beginning of a prompt, and
+its file is named after both. Files of this folder are this machine's own; none comes from anywhere.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .local import LocalModel
+
+MAX_FILES = 20  # the oldest go first
+LEAST = 16  # tokens that are worth a file
+DIGEST = 32  # bytes of the checksum in front of a state
+
+
+def default_folder() -> Path:
+    """Where states are kept: in the user's cache folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("toolcall-lab", appauthor=False)) / "states"
+
+
+def warm(llm: LocalModel, ids: Sequence[int], folder: str | os.PathLike[str] | None = None) -> str:
+    """Has `ids` in the model's context, the cheapest way, and says which it was.
+
+    `"context"`: they were there; `"disk"`: they came from the disk; `"read"`: the model read them,
+    and the state is on disk now. A folder that can't be written is no error: then they're read.
+    """
+    wanted = [int(token) for token in ids]
+    present = llm._input_ids.tolist()
+    if len(wanted) < LEAST or present[: len(wanted)] == wanted:
+        return "context"
+    place = Path(folder) if folder is not None else default_folder()
+    file = place / f"{_key(llm, wanted)}.state"
+    if _load(llm, wanted, file):
+        return "disk"
+    llm.next_logits(wanted)
+    _save(llm, file)
+    return "read"
+
+
+def _key(llm: LocalModel, ids: list[int]) -> str:
+    import llama_cpp
+
+    files = [Path(path) for path in (llm.model_path, llm.lora_path) if path]
+    about = [f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    context = llm.context_params
+    about += [llama_cpp.__version__, str(context.type_k), str(context.type_v), str(llm.n_ctx())]
+    return hashlib.sha256(repr((about, llm.lora_scale, ids)).encode()).hexdigest()[:32]
+
+
+def _load(llm: LocalModel, ids: list[int], file: Path) -> bool:
+    """Whether the state in the file is in the context now; what was there before is gone."""
+    import llama_cpp
+
+    try:
+        checksum, data = (content := file.read_bytes())[:DIGEST], content[DIGEST:]
+    except OSError:
+        return False
+    if hashlib.sha256(data).digest() != checksum:  # llama.cpp ends the process over a damaged one
+        return False
+    with llm.claimed():
+        llm.reset()
+        llm._ctx.kv_cache_clear()
+        buffer = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
+        if not llama_cpp.llama_state_seq_set_data(llm._ctx.ctx, buffer, len(data), 0):
+            llm._ctx.kv_cache_clear()
+            return False
+        llm.input_ids[: len(ids)] = ids
+        llm.n_tokens = len(ids)
+        llm._requires_eval = True  # there are no logits yet
+    return True
+
+
+def _save(llm: LocalModel, file: Path) -> None:
+    import llama_cpp
+
+    with llm.claimed():
+        size = llama_cpp.llama_state_seq_get_size(llm._ctx.ctx, 0)
+        buffer = (ctypes.c_uint8 * size)()
+        size = llama_cpp.llama_state_seq_get_data(llm._ctx.ctx, buffer, size, 0)
+    data = bytes(buffer)[:size]
+    part = file.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(hashlib.sha256(data).digest() + data)
+        part.replace(file)
+        kept = sorted(file.parent.glob("*.state"), key=lambda path: path.stat().st_mtime)
+        for old in kept[:-MAX_FILES]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
