@@ -25,7 +25,7 @@ help:
 	@echo "notebooks  run every notebook in order and keep the outputs"
 	@echo "picture    take the README's screenshot in headless Chromium"
 	@echo "recordings make the recordings anew with your model (MODEL=path/to/model.gguf)"
-	@echo "bench      measure how long a call takes, and how calls are read beside other ways"
+	@echo "bench      measure a call, the loop, and how calls are read, beside other ways"
 	@echo "lock       write constraints.txt anew from pyproject.toml"
 	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
 
@@ -75,6 +75,7 @@ recordings: setup
 bench: setup
 	@$(PY) -m pip install --quiet "json-repair>=0.30"
 	$(PY) benchmarks/speed.py
+	$(PY) benchmarks/loop.py
 	$(PY) benchmarks/reading.py
 
 lock: setup

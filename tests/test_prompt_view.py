@@ -140,7 +140,7 @@ def test_the_controls_move_and_leave_nothing_behind(run):
 
 
 def test_wrong_uses_are_explained(prompt, llm, tiny, box):
-    with pytest.raises(ToolcallLabError, match="needs the model"):
+    with pytest.raises(ToolcallLabError, match="give the model"):
         PromptView(prompt)
     with pytest.raises(ToolcallLabError, match="text, tokens, raw, not 'html'"):
         PromptView(prompt, llm, show="html")

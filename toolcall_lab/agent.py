@@ -300,7 +300,7 @@ def _acted(
     try:
         for call in calls:
             if repeats(made, key := spelled(call), settings.max_repeats):
-                repeated = f"It was about to make {call} for the {settings.max_repeats}. time."
+                repeated = f"{call} was not made once more (max_repeats={settings.max_repeats})."
                 break
             made.append(key)
             results.append(toolbox.execute(call))

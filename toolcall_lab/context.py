@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from .chatml import IM_END, Prompt, Span
 from .errors import ToolcallLabError
 from .execution import shortened
+from .parsing import read_tool_calls
 from .run import Pruning
 
 if TYPE_CHECKING:
@@ -167,7 +168,9 @@ def _size(pair: Pair) -> int:
 
 
 def _named(pair: Pair) -> str:
-    """The pair in a few words: what the model, or the user, wrote first in it."""
+    """The pair in a few words: its first call, or what was said first in it."""
     said = [s.text for turn in pair for s in turn.spans if s.author in ("model", "user")]
-    line = " ".join("".join(said[:1]).split()) or "a result"
+    first = "".join(said[:1])
+    calls = read_tool_calls(first).calls
+    line = " ".join((str(calls[0]) if calls else first).split()) or "a result"
     return line if len(line) <= 80 else f"{line[:79]}…"

@@ -95,10 +95,18 @@ def tool_call_or_text(toolbox: Toolbox) -> Constraint:
     can't hold the marks of a call or of thinking, nor begin as other ways of writing calls do.
     Raises `ConstraintError` like `tool_call`.
     """
-    marks = "|".join(re.escape(mark) for mark in (CALL_KEY, THINK_OPEN, "<|im_", "[TOOL_CALLS"))
-    text = rf"/[^{{\[;`<\s](?s:.*)/ & ~/(?s:.*)({marks})(?s:.*)/".replace("</", r"<\/")
     name = f"a call of {' or '.join(toolbox)}, or a text"
-    return Constraint(name, _compile(f"call | TEXT\nTEXT: {text}", _call_schema(toolbox)))
+    return Constraint(name, _compile(f"call | TEXT\nTEXT: {_text()}", _call_schema(toolbox)))
+
+
+def text() -> Constraint:
+    """A text in which there is nothing of a call: the model has to answer."""
+    return Constraint("a text", _compile(f"TEXT\nTEXT: {_text()}", {}))
+
+
+def _text() -> str:
+    marks = "|".join(re.escape(mark) for mark in (CALL_KEY, THINK_OPEN, "<|im_", "[TOOL_CALLS"))
+    return rf"/[^{{\[;`<\s](?s:.*)/ & ~/(?s:.*)({marks})(?s:.*)/".replace("</", r"<\/")
 
 
 def _call_schema(toolbox: Toolbox) -> dict[str, Any]:
@@ -284,7 +292,8 @@ def _compile(start: str, schema: dict[str, Any]) -> str:
     # One blank behind : and , as json.dumps writes it and as the model has seen it in its prompt.
     spacing = {"whitespace_flexible": False, "key_separator": ": ", "item_separator": ", "}
     call = json.dumps(schema | {"x-guidance": spacing})
-    grammar = LLMatcher.grammar_from_lark(f"start: {start}\ncall: %json {call}\n")
+    rule = f"call: %json {call}\n" if schema else ""
+    grammar = LLMatcher.grammar_from_lark(f"start: {start}\n{rule}")
     failed, messages = LLMatcher.validate_grammar_with_warnings(grammar)
     if failed:
         reason = _first_line(messages[0])

@@ -47,9 +47,11 @@ class Pruning:
     read_again: int
 
     def __str__(self) -> str:
+        more = f", and {len(self.dropped) - 1} more" if len(self.dropped) > 1 else ""
+        done = self.dropped[0] if self.dropped else "nothing dropped"
         return (
             f"{self.policy}: {self.tokens_before} -> {self.tokens_after} tokens, "
-            f"{self.read_again} to be read again; {'; '.join(self.dropped) or 'nothing dropped'}"
+            f"{self.read_again} to be read again; {done}{more}"
         )
 
 

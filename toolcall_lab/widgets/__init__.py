@@ -1,7 +1,9 @@
 """What you look at: each view takes data and gives text, HTML, and controls in JupyterLab."""
 
 from .call_reader import CallReader
+from .context_gauge import ContextGauge
 from .prompt_view import PromptView
 from .said import Said
+from .timeline import Timeline
 
-__all__ = ["CallReader", "PromptView", "Said"]
+__all__ = ["CallReader", "ContextGauge", "PromptView", "Said", "Timeline"]

@@ -47,6 +47,14 @@ class Page:
         """The prompt's tokens."""
         return sum(map(len, self.ids))
 
+    @property
+    def by_author(self) -> dict[str, int]:
+        """The tokens of each author, in the order of `LOOKS`."""
+        counts = dict.fromkeys(LOOKS, 0)
+        for span, ids in zip(self.spans, self.ids, strict=True):
+            counts[span.author] += len(ids)
+        return counts
+
 
 class PromptView:
     """Shows a `Prompt` as `llm` reads it, or the prompts of a `Run`, one page a step.
@@ -65,7 +73,7 @@ class PromptView:
     ) -> None:
         if show not in MODES:
             raise ToolcallLabError(f"PromptView can show {', '.join(MODES)}, not {show!r}.")
-        self.pages = _run_pages(source) if isinstance(source, Run) else [_page(source, llm)]
+        self.pages = pages_of(source, llm)
         if step is not None and not 1 <= step <= len(self.pages):
             raise ToolcallLabError(f"There is no step {step}; the run has {len(self.pages)}.")
         self.show = show
@@ -116,7 +124,7 @@ def page_text(page: Page, show: str) -> str:
 
 def page_html(page: Page, show: str) -> str:
     """A table: author, tokens, text; a row a turn, special tokens as chips."""
-    head = f"{STYLE}{_gauge(page)}<p><b>{esc(_summary(page))}</b></p>"
+    head = f"{STYLE}{gauge(page)}<p><b>{esc(_summary(page))}</b></p>"
     if show == "raw":
         body = f'<pre style="white-space:pre-wrap;{CODE}">{esc(_raw(page))}</pre>'
     else:
@@ -181,16 +189,16 @@ def _tokens_html(page: Page, number: int) -> str:
     return " ".join(boxes) + esc(_more(ids)) + " "
 
 
-def _gauge(page: Page) -> str:
-    """A bar as wide as the context window, filled by author; the numbers stand under it."""
+def gauge(page: Page) -> str:
+    """A bar as wide as the context window, filled by author; the numbers stand beside it."""
     parts = []
-    for author, look in LOOKS.items():
-        spans = zip(page.spans, page.ids, strict=True)
-        count = sum(len(ids) for span, ids in spans if span.author == author)
-        width = 100 * count / page.n_ctx
+    for author, count in page.by_author.items():
         if count:
-            style = f"display:inline-block;height:14px;min-width:2px;width:{width:.2f}%;"
-            parts.append(f'<span style="{style}background:{look.color};"></span>')
+            style = (
+                f"display:inline-block;height:14px;min-width:2px;background:{LOOKS[author].color};"
+            )
+            width = f"width:{100 * count / page.n_ctx:.2f}%;"
+            parts.append(f'<span style="{style}{width}" title="{author}: {count}"></span>')
     frame = "border:1px solid #767676;height:14px;line-height:0;font-size:0;white-space:nowrap;"
     return f'<div style="{frame}overflow:hidden;">{"".join(parts)}</div>'
 
@@ -207,9 +215,14 @@ def _more(ids: Sequence[int]) -> str:
     return f" … and {hidden} more tokens" if hidden > 0 else ""
 
 
+def pages_of(source: Prompt | Run, llm: Model | None) -> list[Page]:
+    """A run's prompts, one page a step, or the one page of a prompt."""
+    return _run_pages(source) if isinstance(source, Run) else [_page(source, llm)]
+
+
 def _page(prompt: Prompt, llm: Model | None) -> Page:
     if llm is None:
-        raise ToolcallLabError("PromptView(prompt, llm) needs the model whose tokens it counts.")
+        raise ToolcallLabError("To show a Prompt, give the model too: it counts the tokens.")
     ids = tuple(tuple(span) for span in prompt.span_tokens(llm))
     pieces = piece_texts(llm.detokenize, (token for span in ids for token in span))
     speaker = badge_text(getattr(llm, "name", type(llm).__name__), getattr(llm, "kind", "live"))

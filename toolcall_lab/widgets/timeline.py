@@ -1,0 +1,105 @@
+"""`Timeline`: one row a step: what was read and written, which tools ran, and how long it took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ToolcallLabError
+from ..run import Run, Step
+from .html import STYLE, badge_text, bundle, esc, one_line
+
+PHASES = {  # of a step: letter, colour, what it is
+    "read": ("R", "#0072B2", "the model reads the prompt"),
+    "write": ("W", "#009E73", "the model writes"),
+    "tool": ("T", "#CC79A7", "tools run"),
+}
+
+
+class Timeline:
+    """Shows a `Run` step by step, with its ending.
+
+    The text form leaves the seconds out, so that it's the same each time; `to_text(seconds=True)`
+    and the HTML have them. Of a recording they are those of the day on which it was made.
+    """
+
+    def __init__(self, run: Run) -> None:
+        if not run.steps:
+            raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
+        self.run = run
+
+    def to_text(self, *, seconds: bool = False) -> str:
+        """A line a step."""
+        lines = [f"{'step':>4} {'read':>6} {'reused':>6} {'written':>7}  what happened"]
+        for number, step in enumerate(self.run.steps, 1):
+            read, reused, written = _counts(step)
+            line = f"{number:>4} {read:>6} {reused:>6} {written:>7}  {one_line(_what(step), 100)}"
+            if seconds:
+                spent = zip(PHASES.values(), _seconds(step), strict=True)
+                line += "  " + " ".join(f"{letter} {time:.2f} s" for (letter, _, _), time in spent)
+            lines.append(line)
+        lines.append(f"{self.run.ending}: {self.run.explanation}")
+        return "\n".join([*lines, badge_text(self.run.model, self.run.kind)])
+
+    def to_html(self) -> str:
+        """A table with a bar of seconds, a row a step."""
+        longest = max(sum(_seconds(step)) for step in self.run.steps) or 1.0
+        rows = "".join(_row(number, step, longest) for number, step in enumerate(self.run.steps, 1))
+        legend = ", ".join(f"{letter}: {meaning}" for letter, _, meaning in PHASES.values())
+        heads = ("step", "time", "read", "reused", "written", "tokens/s", "what happened")
+        head = "".join(f"<th>{name}</th>" for name in heads)
+        return (
+            f'{STYLE}<div class="tcl-view"><p><b>{esc(self.run.ending)}</b>: '
+            f"{esc(self.run.explanation)} · {esc(badge_text(self.run.model, self.run.kind))}<br>"
+            f"{legend}; tokens read, reused from before, and written.</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return bundle(self.to_text(), self.to_html())
+
+
+def _row(number: int, step: Step, longest: float) -> str:
+    spent = _seconds(step)
+    parts = "".join(
+        f'<span style="display:inline-block;height:16px;line-height:16px;overflow:hidden;'
+        f"min-width:2px;width:{100 * time / longest:.1f}%;background:{color};color:#ffffff;"
+        f'font-size:75%;" title="{meaning}: {time:.2f} s">{letter}</span>'
+        for (letter, color, meaning), time in zip(PHASES.values(), spent, strict=True)
+        if time > 0
+    )
+    written = len(step.completion_tokens or ())
+    speed = f"{written / spent[1]:.0f}" if written and spent[1] else "–"
+    read, reused, count = _counts(step)
+    cells = "".join(f"<td>{cell}</td>" for cell in (read, reused, count, speed))
+    wide = 'style="text-align:left;min-width:14em;white-space:nowrap;"'
+    return (
+        f"<tr><td>{number}</td><td {wide}>{parts}<br>{sum(spent):.2f} s</td>{cells}"
+        f'<td style="text-align:left;">{esc(one_line(_what(step), 160))}</td></tr>'
+    )
+
+
+def _seconds(step: Step) -> tuple[float, float, float]:
+    """How long it took to read, to write, and to run the tools."""
+    read = min(step.read_seconds, step.model_seconds)
+    return read, step.model_seconds - read, step.tool_seconds
+
+
+def _counts(step: Step) -> tuple[str, str, str]:
+    counts = (step.tokens_evaluated, step.tokens_reused)
+    written = "?" if step.completion_tokens is None else str(len(step.completion_tokens))
+    return (*("?" if count is None else str(count) for count in counts), written)  # type: ignore[return-value]
+
+
+def _what(step: Step) -> str:
+    """The step in a line: its calls with their results, its problem, or its text."""
+    parts = [f"pruned ({step.pruning.policy}); "] if step.pruning else []
+    if step.problem:
+        return "".join([*parts, f"{step.problem}: {step.message}"])
+    for number, call in enumerate(step.calls):
+        result = step.results[number] if number < len(step.results) else None
+        said = f"{'error: ' if result.error else ''}{result.text}" if result else "(not made)"
+        parts.append(f"{call} -> {one_line(said, 60)}; ")
+    return "".join(parts).removesuffix("; ") if step.calls else "".join([*parts, step.completion])
