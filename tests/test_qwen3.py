@@ -143,6 +143,34 @@ def test_the_loop_speaks_qwen3(qwen3):
     assert short.steps[0].prompt.text.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
 
 
+@pytest.mark.parametrize("thinking", [True, False])
+def test_after_the_next_question_thoughts_are_gone_as_in_the_template(qwen3, thinking):
+    vocabulary = Vocabulary(qwen3)
+    thoughts = "<think>\nI'll look.\n</think>\n\n" if thinking else ""
+    texts = [thoughts + CALL, thoughts + "It is 22 °C.", "Good bye."]
+    llm = ScriptedModel(texts, vocabulary=qwen3)
+    llm.tokenize = lambda text, add_bos=True, special=False: (  # as a model writes its tags
+        vocabulary.tokenize(text, add_bos, special or text.decode() in texts)
+    )
+    options = {"style": "qwen3", "thinking": thinking, "system": "Be brief."}
+    first = run_agent(llm, BOX, "Weather in Tokyo?", **options)
+    second = run_agent(llm, BOX, "Thanks.", after=first, **options)
+    calls = [{"function": {"name": "get_weather", "arguments": {"city": "Tokyo"}}}]
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Weather in Tokyo?"},
+        {"role": "assistant", "content": thoughts, "tool_calls": calls},
+        {"role": "tool", "content": first.steps[0].result.text},
+        {"role": "assistant", "content": thoughts + "It is 22 °C."},
+        {"role": "user", "content": "Thanks."},
+    ]
+    same(second.steps[0].prompt, vocabulary, messages, enable_thinking=thinking)
+    again = second.steps[0]  # behind the first thought, all is read again
+    total = sum(map(len, again.prompt_tokens))
+    assert again.tokens_evaluated + again.tokens_reused == total
+    assert again.tokens_evaluated > len(vocabulary.tokenize(b"Thanks.", False)) + 20
+
+
 def test_wrong_styles_are_explained(tiny):
     with pytest.raises(ToolcallLabError, match="style is course or qwen3, not 'llama'"):
         Prompt(style="llama")

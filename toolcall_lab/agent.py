@@ -155,7 +155,7 @@ def _loop(
     after: Run | None,
     on_token: OnToken,
 ) -> Iterator[Step]:
-    prompt = _first_prompt(toolbox, run.query, settings, after)
+    prompt = _first_prompt(llm, toolbox, run.query, settings, after)
     made: list[str] = []  # the calls so far, in one spelling
     problems = 0
     for number in range(settings.max_steps):
@@ -199,9 +199,11 @@ def _loop(
     run.end("step_limit", run.found(), f"It was {settings.max_steps}.")
 
 
-def _first_prompt(toolbox: Toolbox, query: str, settings: Settings, after: Run | None) -> Prompt:
+def _first_prompt(
+    llm: Model, toolbox: Toolbox, query: str, settings: Settings, after: Run | None
+) -> Prompt:
     if after is not None:
-        prompt = after.prompt().without_thoughts()
+        prompt = after.prompt().without_thoughts(llm)
     else:
         prompt = Prompt(style=settings.style)
         if settings.style == "qwen3":

@@ -138,15 +138,17 @@ class Prompt:
         copy._kept, copy._size, copy._open_role = self._kept, self._size, self._open_role
         return copy
 
-    def without_thoughts(self) -> Prompt:
+    def without_thoughts(self, llm: Tokenizer) -> Prompt:
         """The prompt as Qwen3's template writes it once another user turn follows: without the
-        thoughts of its answers."""
+        thoughts of its answers. The rest keeps its tokens."""
         spans: list[Span] = []
         for span in self.spans:
-            if span.role == "assistant" and span.author == "structure":
+            found = THOUGHTS.match(span.text) if span.author == "model" else None
+            if found:
+                tokens = _behind(llm, span.tokens, found.group())
+                span = replace(span, text=span.text[found.end() :], tokens=tokens)
+            elif span.role == "assistant" and span.author == "structure":
                 span = replace(span, text=span.text.removesuffix(qwen3.NO_THOUGHTS))
-            elif span.author == "model" and THOUGHTS.match(span.text):
-                span = replace(span, text=THOUGHTS.sub("", span.text, count=1), tokens=None)
             spans += [span] if span.text else []
         return Prompt(spans, style=self.style)
 
@@ -241,6 +243,21 @@ def _are_text(llm: Tokenizer, tokens: list[int], text: str) -> bool:
     except ModelError:  # an id that this vocabulary doesn't have
         return False
     return shown == [text.encode()] * 2  # a control token is invisible in the first
+
+
+def _behind(
+    llm: Tokenizer, tokens: tuple[int, ...] | None, beginning: str
+) -> tuple[int, ...] | None:
+    """The tokens behind a beginning of their text; None if none ends where it does."""
+    left = beginning.encode()
+    for number, token in enumerate(tokens or ()):
+        if not left:
+            return (tokens or ())[number:]
+        piece = llm.detokenize([token], special=True)
+        if not left.startswith(piece):
+            break
+        left = left[len(piece) :]
+    return None
 
 
 MAX_PIECE = 8000  # characters
