@@ -86,7 +86,7 @@ def test_every_ending_has_a_sentence(tiny, box, texts, ending):
     run = run_agent(Saying(tiny, *texts), box, "?", max_steps=4)
     assert run.ending == ending
     assert run.explanation.endswith(".")
-    said = ending not in ("interrupted", "unreadable_calls")
+    said = ending != "unreadable_calls"
     assert bool(run.answer) == said
     if said and ending != "answered":
         assert run.answer == run.found()

@@ -2,10 +2,13 @@ import json
 from typing import Literal
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from toolcall_lab import Prompt, Toolbox, grammar, read_tool_calls, tool
+from toolcall_lab import Prompt, Toolbox, generation, grammar, load_model, read_tool_calls, tool
 from toolcall_lab.agent import system_prompt
-from toolcall_lab.errors import ConstraintError, ModelError
+from toolcall_lab.closing import Closing
+from toolcall_lab.errors import ConstraintError, ModelError, RoomError
 from toolcall_lab.tools import Tool
 
 
@@ -32,6 +35,14 @@ def chat(box, question):
     prompt.add("user", question)
     prompt.open()
     return prompt
+
+
+@pytest.fixture(scope="module")
+def roomy(tiny_path):
+    """The tiny model, with a token a byte, and room for long calls."""
+    model = load_model(tiny_path, n_ctx=8192)
+    yield model
+    model.close()
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 2.0])
@@ -75,7 +86,7 @@ def test_every_completion_is_a_call_that_the_toolbox_takes(llm, question, temper
 )
 def test_a_call_or_a_text_is_one_of_both(tiny, text, verdict, capfd):
     constraint = grammar.tool_call_or_text(Toolbox([book, wait]))
-    matcher = grammar._matcher(tiny, constraint)
+    matcher = generation._matcher(tiny, constraint)
     tokens = tiny.tokenize(text.encode(), add_bos=False)  # spelled out, without control tokens
     assert (matcher.consume_tokens(tokens) and matcher.is_accepting()) is verdict
 
@@ -98,9 +109,9 @@ def test_the_model_decides_between_a_call_and_a_text(llm, temperature):
 def test_a_text_that_was_cut_says_so(llm):
     box = Toolbox([wait])
     made = grammar.generate(
-        llm, chat(box, "Tell me a long story."), grammar.tool_call_or_text(box), max_tokens=3
+        llm, chat(box, "Tell me a long story."), grammar.tool_call_or_text(box), max_tokens=40
     )
-    assert (len(made.tokens), made.finish_reason) == (3, "length")
+    assert (len(made.tokens), made.finish_reason, made.closed) == (40, "length", False)
 
 
 def test_forced_tokens_are_read_in_batches(llm, box):
@@ -124,10 +135,28 @@ def test_a_prompt_that_was_read_before_is_not_read_again(llm, box):
     assert again.prompt_evaluated < 15 < again.prompt_tokens
 
 
-def test_the_budget_cuts_and_says_so(llm, box):
-    made = grammar.generate(llm, chat(box, "Hello"), grammar.tool_call(box), max_tokens=5)
-    assert (made.finish_reason, len(made.tokens)) == ("length", 5)
-    assert read_tool_calls(made.text, box, finish_reason="length").problem == "truncated"
+def test_what_does_not_fit_into_the_budget_is_refused(llm, box):
+    with pytest.raises(RoomError, match=r"A call may take .* there is room for 5"):
+        grammar.generate(llm, chat(box, "Hello"), grammar.tool_call(box), max_tokens=5)
+
+
+def test_a_chatty_argument_is_closed_in_time(roomy):
+    @tool
+    def tell(story: str) -> str:
+        """Tells a long story."""
+        return story
+
+    box = Toolbox([tell])
+    closed = []
+    for seed in range(5):
+        constraint = grammar.tool_call(box)
+        made = grammar.generate(roomy, "?", constraint, max_tokens=150, temperature=1.0, seed=seed)
+        closed.append(made.closed)
+        assert made.finish_reason == "stop"
+        assert len(made.tokens) <= 150
+        (call,) = read_tool_calls(made.text, box).calls
+        assert len(call.arguments["story"]) > 20 or not made.closed
+    assert any(closed)
 
 
 def parameters(**properties):
@@ -169,16 +198,16 @@ def parameters(**properties):
         "untyped items",
     ],
 )
-def test_schemas_of_every_sort(llm, tiny, schema):
+def test_schemas_of_every_sort(llm, roomy, schema):
     box = Toolbox([Tool("f", "Does it.", schema, print)])
     constraint = grammar.tool_call(box)
     made = grammar.generate(llm, chat(box, "Do it."), constraint, max_tokens=1500)
     assert made.finish_reason == "stop"
     assert read_tool_calls(made.text, box).problem is None
     for seed in range(3):  # the tiny model writes anything that it may
-        made = grammar.generate(tiny, "?", constraint, max_tokens=300, temperature=1.0, seed=seed)
-        reading = read_tool_calls(made.text, box, finish_reason=made.finish_reason)
-        assert reading.problem in ((None,) if made.finish_reason == "stop" else ("truncated",))
+        made = grammar.generate(roomy, "?", constraint, max_tokens=1500, temperature=1, seed=seed)
+        assert made.finish_reason == "stop"
+        assert read_tool_calls(made.text, box).problem is None
 
 
 @pytest.mark.parametrize(
@@ -206,3 +235,62 @@ def test_wrong_uses_are_explained(llm, box):
         grammar.generate(llm, [5] * 4096, grammar.tool_call(box))
     with pytest.raises(ModelError, match="needs a live model"):
         grammar.generate(object(), "x", grammar.tool_call(box))
+
+
+texts = st.text(max_size=8)
+simple = st.one_of(
+    st.just({"type": "string"}),
+    st.builds(lambda n: {"type": "string", "minLength": n, "maxLength": n + 5}, st.integers(0, 9)),
+    st.builds(lambda v: {"enum": v}, st.lists(texts | st.integers(), min_size=1, max_size=3)),
+    st.just({"type": "string", "pattern": r"^[A-Z]\d{2,4}$"}),
+    st.just({"type": "string", "format": "date"}),
+    st.just({"type": ["integer", "null"], "minimum": 3, "maximum": 900}),
+    st.sampled_from(
+        [{"type": kind} for kind in ("integer", "number", "boolean", "null", "object")]
+    ),
+)
+
+
+def objects(values):
+    names = st.from_regex(r"[a-z_]{1,6}|é\\\"", fullmatch=True)
+    return st.dictionaries(names, values, max_size=4).flatmap(
+        lambda found: st.sets(st.sampled_from(sorted(found)) if found else st.nothing()).map(
+            lambda required: {
+                "type": "object",
+                "properties": found,
+                "required": sorted(required),
+            }
+        )
+    )
+
+
+values = st.recursive(
+    simple,
+    lambda inner: (
+        objects(inner)
+        | st.builds(
+            lambda i, n: {"type": "array", "items": i, "minItems": n}, inner, st.integers(0, 2)
+        )
+        | st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner)
+    ),
+    max_leaves=5,
+)
+boxes = st.lists(objects(values), min_size=1, max_size=3).map(
+    lambda schemas: Toolbox(Tool(f"tool_{n}", "d", s, print) for n, s in enumerate(schemas))
+)
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(boxes, st.integers(0, 99), st.integers(0, 150), st.sampled_from(["course", "qwen3"]))
+@pytest.mark.parametrize("of", ["tool_call", "several_calls", "tool_call_or_text"])
+def test_no_call_is_cut_or_refused(roomy, of, box, seed, more, style):
+    """Random toolboxes, random texts, budgets from the least that is accepted."""
+    constraint = getattr(grammar, of)(box, style=style)
+    room = Closing(roomy, constraint.shortest).needed + more
+    made = grammar.generate(roomy, "?", constraint, max_tokens=room, temperature=1.0, seed=seed)
+    if of == "tool_call_or_text" and made.text[:1] not in ("{", "<"):
+        return
+    assert made.finish_reason == "stop", made.text
+    reading = read_tool_calls(made.text, box, finish_reason=made.finish_reason)
+    assert reading.problem is None, (made.text, reading.message)
+    assert reading.calls

@@ -23,6 +23,7 @@ from toolcall_lab import (
     run_agent,
     tool,
 )
+from toolcall_lab.models.states import warm
 
 CASES = [
     json.loads(line)
@@ -325,3 +326,69 @@ def wait_for(client, request, text):
             continue
         if message["parent_header"].get("msg_id") == request and message["msg_type"] == "stream":
             printed += message["content"]["text"]
+
+
+def test_a_conversation_has_one_system_prompt_and_one_set_of_tools(tiny, box):
+    run = run_agent(Saying(tiny, "Hello."), box, "Hi")
+    for options in ({"system": "Be rude."}, {"toolbox": Toolbox([tick])}):
+        with pytest.raises(ToolcallLabError, match="its own system prompt and tools"):
+            run_agent(Saying(tiny, "x"), **{"toolbox": box, "query": "?", "after": run} | options)
+    nothing = run_agent(Saying(tiny, KeyboardInterrupt()), box, "Hi")
+    with pytest.raises(ToolcallLabError, match="has no steps"):
+        run_agent(Saying(tiny, "x"), box, "?", after=nothing)
+
+
+def test_a_stream_loses_no_letters(tmp_path):
+    path = tmp_path / "letters.gguf"
+    write_scripted_gguf(path, [" caf", "é o", "日本", " end"])
+    model = load_model(path, n_ctx=2048)
+    heard = []
+    plain = run_agent(model, Toolbox(), "?", temperature=0.0)
+    streamed = run_agent(model, Toolbox(), "?", temperature=0.0, on_token=heard.append)
+    assert plain.answer == streamed.answer == "caf" + "é o日本 end"
+    assert plain.steps[0].completion_tokens == streamed.steps[0].completion_tokens
+    model.close()
+
+
+def test_an_interrupted_completion_is_kept_without_a_callback(ticking, monkeypatch):
+    evaluate = type(ticking).eval
+
+    def interrupted(self, tokens):
+        if len(tokens) == 1 and self.detokenize(tokens).startswith(b'"arguments"'):
+            raise KeyboardInterrupt
+        evaluate(self, tokens)
+
+    monkeypatch.setattr(type(ticking), "eval", interrupted)
+    run = run_agent(ticking, Toolbox([tick]), "?", temperature=0.0)
+    assert run.ending == "interrupted"
+    assert run.steps[0].completion.strip().startswith('{"tool_call": {"name": "tick"')
+
+
+def test_a_state_belongs_to_its_settings(tiny_path, tmp_path):
+    ids = list(range(65, 65 + 40))
+    said = []
+    for options in ({}, {"rope_freq_base": 500.0}, {}):
+        model = load_model(tiny_path, n_ctx=512, **options)
+        said.append(warm(model, ids, tmp_path))
+        model.close()
+    assert said == ["read", "read", "disk"]
+
+
+def test_wrong_settings_are_explained(tiny, box):
+    with pytest.raises(ToolcallLabError, match="max_problems=0"):
+        run_agent(Saying(tiny), box, "?", max_problems=0)
+
+
+def test_the_last_result_of_a_call_counts(tiny):
+    @tool
+    def count(n: int, times: list[int] = []) -> str:  # noqa: B006
+        """Counts."""
+        times.append(n)
+        return f"time {len(times)} " + "x" * 400
+
+    call = '{"tool_call": {"name": "count", "arguments": {"n": N}}}'
+    texts = [call.replace("N", number) for number in "121"]
+    run = run_agent(Saying(tiny, *texts), Toolbox([count]), "?", max_steps=3)
+    _first, *lines = run.answer.splitlines()
+    assert [line[:24] for line in lines] == ["- count(n=2): time 2 xxx", "- count(n=1): time 3 xxx"]
+    assert all(line.endswith("…") for line in lines)

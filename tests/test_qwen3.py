@@ -154,6 +154,7 @@ def test_after_the_next_question_thoughts_are_gone_as_in_the_template(qwen3, thi
     )
     options = {"style": "qwen3", "thinking": thinking, "system": "Be brief."}
     first = run_agent(llm, BOX, "Weather in Tokyo?", **options)
+    del options["system"]
     second = run_agent(llm, BOX, "Thanks.", after=first, **options)
     calls = [{"function": {"name": "get_weather", "arguments": {"city": "Tokyo"}}}]
     messages = [

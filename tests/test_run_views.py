@@ -1,13 +1,14 @@
 """`ContextGauge` and `Timeline`: their numbers are the run's, and nothing in them is markup."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.test_agent import WEATHER, Saying
 from tests.test_context import CALL, read
 from toolcall_lab import Prompt, Run, Toolbox, ToolcallLabError, run_agent, tool
-from toolcall_lab.widgets import ContextGauge, Timeline
+from toolcall_lab.widgets import ContextGauge, PromptView, Timeline
 
 
 @pytest.fixture
@@ -88,3 +89,23 @@ def test_a_run_without_steps_is_explained(tiny, box):
     for view in (ContextGauge, Timeline):
         with pytest.raises(ToolcallLabError, match="no steps to show"):
             view(run)
+
+
+def test_what_a_model_named_is_made_visible(tiny, box):
+    call = '{"tool_call": {"name": "get_weather", "arguments": {"a\\u202e\\n": 1}}}'
+    run = run_agent(Saying(tiny, *[call] * 3), box, "?")
+    text = Timeline(run).to_text()
+    assert "\u202e" not in text + Timeline(run).to_html()
+    assert len(text.splitlines()) == 6
+
+
+def test_each_speaker_is_named(run):
+    steps = [replace(run.steps[0], model="Other", kind="live"), *run.steps[1:]]
+    text = Timeline(replace(run, steps=steps)).to_text()
+    assert "Other, live; Saying, scripted" in text
+
+
+def test_qwens_prompts_are_shown_as_well(tiny, box):
+    llm = Saying(tiny, '<tool_call>{"name": "get_time", "arguments": {}}</tool_call>', "Noon.")
+    run = run_agent(llm, box, "?", style="qwen3")
+    assert "&lt;tool_response&gt;</b>" in PromptView(run).to_html()

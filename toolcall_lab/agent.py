@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,8 @@ from typing import Any
 from . import grammar
 from .chatml import Prompt
 from .completion import Completion, Interrupted, OnToken, complete
-from .context import POLICIES, prune
-from .errors import ToolcallLabError
+from .context import POLICIES, prune, shared_prefix
+from .errors import RoomError, ToolcallLabError
 from .models import Model
 from .parsing import Reading, read_tool_calls
 from .run import Pruning, Run, Step, piece_texts
@@ -77,6 +78,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
             raise ToolcallLabError(f"max_tokens={self.max_tokens}: a completion needs at least 1.")
+        if self.max_problems < 1:
+            raise ToolcallLabError(f"max_problems={self.max_problems}: the first one ends the run.")
         if self.max_repeats < 2:
             raise ToolcallLabError(f"max_repeats={self.max_repeats}: no call could be made twice.")
         if self.policy not in (None, *POLICIES):
@@ -109,7 +112,7 @@ def run_agent(
                 on_step(step)
     except KeyboardInterrupt:
         if run.ending is None:
-            run.end("interrupted")
+            run.end("interrupted", run.found())
     return run
 
 
@@ -137,14 +140,24 @@ def _start(
     settings: Settings,
     after: Run | None,
 ) -> Run:
-    if after is not None and after.style != settings.style:
-        raise ToolcallLabError(f"That run's prompts are in the style {after.style!r}; keep to it.")
+    if after is not None:
+        _check_goes_on(after, toolbox, settings)
     name, kind = getattr(llm, "name", type(llm).__name__), getattr(llm, "kind", "live")
     query = query.encode("utf-8", "replace").decode()  # a lone surrogate is no text
     file = Path(path) if path else None
     run = Run(query, name, kind, llm.n_ctx(), toolbox.schemas(), settings.style, path=file)
     run.begin()
     return run
+
+
+def _check_goes_on(after: Run, toolbox: Toolbox, settings: Settings) -> None:
+    """Raises `ToolcallLabError` if what was said before doesn't fit what is asked for now."""
+    if not after.steps:
+        raise ToolcallLabError("That run has no steps; go on after the run before it.")
+    if after.style != settings.style:
+        raise ToolcallLabError(f"That run's prompts are in the style {after.style!r}; keep to it.")
+    if settings.system is not None or after.tools != toolbox.schemas():
+        raise ToolcallLabError("A conversation goes on with its own system prompt and tools.")
 
 
 def _loop(
@@ -168,7 +181,7 @@ def _loop(
             return run.end("context_full", run.found(), detail)
         sent = Step(prompt.snapshot(), tuple(ids), "", None, None, pruning=pruning)
         try:
-            read = _warmed(llm, prompt, settings) if number == 0 else 0
+            read, seconds = _warmed(llm, prompt, settings) if number == 0 else (0, 0.0)
             completion = complete(
                 llm,
                 [token for span in ids for token in span],
@@ -177,12 +190,22 @@ def _loop(
                 constraint=_constraint_at(settings.constraint, number),
                 on_token=on_token,
             )
+        except RoomError:
+            if run.n_ctx - total >= settings.max_tokens:
+                raise  # it's max_tokens that is too small
+            detail = f"{run.n_ctx - total} tokens are left for a call."
+            return run.end("context_full", run.found(), detail)
         except Interrupted as stop:
             if stop.completion.text:
                 _keep(run, llm, _written(sent, stop.completion))
             raise
         if completion.evaluated is not None:
-            completion = replace(completion, evaluated=completion.evaluated + read)
+            completion = replace(
+                completion,
+                evaluated=completion.evaluated + read,
+                seconds=completion.seconds + seconds,
+                read_seconds=completion.read_seconds + seconds,
+            )
         prompt.append_completion(completion.tokens, completion.text)
         reading = read_tool_calls(completion.text, toolbox, finish_reason=completion.finish_reason)
         step, repeated = _acted(
@@ -207,7 +230,11 @@ def _first_prompt(
     else:
         prompt = Prompt(style=settings.style)
         if settings.style == "qwen3":
-            prompt.add("system", settings.system or ASSISTANT, tools=toolbox.schemas())
+            prompt.add(
+                "system",
+                ASSISTANT if settings.system is None else settings.system,
+                tools=toolbox.schemas(),
+            )
         else:
             system = system_prompt(toolbox) if settings.system is None else settings.system
             prompt.add("system", system)
@@ -215,37 +242,41 @@ def _first_prompt(
     return prompt
 
 
-def _warmed(llm: Model, prompt: Prompt, settings: Settings) -> int:
-    """Has the system turn in a live model's context; gives how many tokens were read for it."""
+def _warmed(llm: Any, prompt: Prompt, settings: Settings) -> tuple[int, float]:
+    """Has the system turn in a live model's context; the tokens read for it, and the seconds."""
     if not settings.states or not getattr(llm, "streams", False):
-        return 0
+        return 0, 0.0
     from .models.states import warm
 
     spans = zip(prompt.spans, prompt.span_tokens(llm), strict=True)
     ids = [token for span, tokens in spans if span.turn == 0 for token in tokens]
-    folder = None if settings.states is True else settings.states
-    return len(ids) if warm(llm, ids, folder) == "read" else 0  # type: ignore[arg-type]
+    before, started = llm.tokens_evaluated, time.perf_counter()
+    warm(llm, ids, None if settings.states is True else settings.states)
+    return llm.tokens_evaluated - before, time.perf_counter() - started
 
 
 def _fitted(
     prompt: Prompt, llm: Model, n_ctx: int, settings: Settings
 ) -> tuple[Prompt, Pruning | None]:
     """The prompt, pruned if the policy says so and it leaves no room for an answer."""
-    room = n_ctx - settings.max_tokens
+    room = n_ctx - min(settings.max_tokens, n_ctx // 2)
     if settings.policy is None or prompt.count(llm) <= room:
         return prompt, None
+    asked: list[int] = []
 
     def summarise(text: str) -> str:
         ask = Prompt(style=settings.style)
         ask.add("system", "Summarise what was found, in two or three sentences.")
-        ask.add("user", text)
-        ask.open("assistant", thinking=False)
-        ids = ask.tokens(llm)[-(n_ctx - SUMMARY_TOKENS) :]
-        return complete(llm, ids, max_tokens=SUMMARY_TOKENS, temperature=0.0).text.strip()
+        ask.add("user", text[: n_ctx - SUMMARY_TOKENS])  # a token has a character at least
+        ask.open("assistant", thinking=settings.style != "qwen3")
+        asked.extend(ask.tokens(llm))
+        return complete(llm, asked, max_tokens=SUMMARY_TOKENS, temperature=0.0).text.strip()
 
-    pruned, pruning = prune(
-        prompt, int(PRUNE_TO * room), settings.policy, llm=llm, summarise=summarise
-    )
+    budget = int(PRUNE_TO * room)
+    pruned, pruning = prune(prompt, budget, settings.policy, llm=llm, summarise=summarise)
+    if asked:  # the summary's prompt has taken the context over
+        again = pruning.tokens_after - shared_prefix(asked, pruned.tokens(llm))
+        pruning = replace(pruning, read_again=again)
     return pruned, pruning if pruning.dropped else None
 
 

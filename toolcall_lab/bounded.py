@@ -89,5 +89,10 @@ def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
     if "array" in types:
         ends |= {"maxItems": max(MAX_ITEMS, schema.get("minItems", 0)), "items": _bounded({})}
     if "object" in types:
-        ends["additionalProperties"] = False if "properties" in schema else _bounded({})
+        if schema.get("properties"):  # further ones are never needed, and could come twice
+            return ends | schema | {"additionalProperties": False}
+        free = schema.get("additionalProperties", True)
+        value = _bounded({}) if free is True else free
+        ends |= {"additionalProperties": value, "maxProperties": 1}
+        return schema | ends
     return ends | schema

@@ -32,7 +32,7 @@ IM_END = "<|im_end|>"
 STOP = [IM_END, IM_START]
 
 STYLES = ("course", "qwen3")
-THOUGHTS = re.compile(rf"\s*{qwen3.THINK_OPEN}.*?{qwen3.THINK_CLOSE}\s*", re.DOTALL)
+THOUGHTS = re.compile(rf"(?:\s*{qwen3.THINK_OPEN}.*?{qwen3.THINK_CLOSE}\s*)+", re.DOTALL)
 AUTHORS = {"system": "system", "user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -253,7 +253,10 @@ def _behind(
     for number, token in enumerate(tokens or ()):
         if not left:
             return (tokens or ())[number:]
-        piece = llm.detokenize([token], special=True)
+        try:
+            piece = llm.detokenize([token], special=True)
+        except ModelError:  # another model's token
+            return None
         if not left.startswith(piece):
             break
         left = left[len(piece) :]

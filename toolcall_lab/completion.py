@@ -65,9 +65,10 @@ def complete(
     try:
         if constraint is not None:
             return _constrained(llm, ids, constraint, limits, hear, started)
-        answer = _answer(llm, ids, limits, hear)
+        answer = _answer(llm, ids, limits, hear, stream=on_token is not None)
     except KeyboardInterrupt:
-        cut = Completion("".join(heard), None, "interrupted", seconds=_since(started))
+        text = "".join(heard) or (llm.written() if hasattr(llm, "written") else "")
+        cut = Completion(text, None, "interrupted", seconds=_since(started))
         raise Interrupted(cut) from None
     choice, usage = answer["choices"][0], answer.get("usage", {})
     who = (answer["model"], answer["kind"]) if "kind" in answer else ("", "")
@@ -83,17 +84,18 @@ def complete(
     )
 
 
-def _answer(llm: Any, ids: list[int], limits: dict[str, Any], hear: Any) -> dict[str, Any]:
-    """The completion dict; of a model that streams, put together from its chunks."""
-    if not getattr(llm, "streams", False):
+def _answer(
+    llm: Any, ids: list[int], limits: dict[str, Any], hear: Any, *, stream: bool
+) -> dict[str, Any]:
+    """The completion dict; with `stream`, of a model that can, put together from its chunks."""
+    if not stream or not getattr(llm, "streams", False):
         answer: dict[str, Any] = llm(ids, stop=STOP, **limits)
         hear(answer["choices"][0]["text"])
         return answer
-    text, last = "", {}
+    last: dict[str, Any] = {}
     for last in llm(ids, stop=STOP, stream=True, **limits):
         hear(last["choices"][0]["text"])
-        text += last["choices"][0]["text"]
-    last["choices"][0]["text"] = text
+    last["choices"][0]["text"] = last["choices"][0]["whole"]
     return last
 
 

@@ -141,17 +141,20 @@ def _joined(turns: list[Turn], style: str) -> Prompt:
 
 def _short(turn: Turn, llm: Tokenizer) -> Turn:
     """The turn with its results cut to their beginning; a call stays as it was written."""
-    spans = [
-        replace(span, text=shortened(span.text, SHORT), tokens=None)
-        if span.author == "tool" and len(span.text) > 2 * SHORT
-        else span
-        for span in turn.spans
-    ]
+    spans = []
+    for span in turn.spans:
+        if span.author == "tool" and len(span.text) > 2 * SHORT:
+            said = span.text.strip("\n")  # Qwen3's template has newlines around it
+            span = replace(span, text=span.text.replace(said, shortened(said, SHORT)), tokens=None)
+        spans.append(span)
     return Turn(tuple(spans), Prompt(spans).count(llm))
 
 
 def _summary(gone: Pair, summarise: Summarise, style: str, llm: Tokenizer, room: int) -> list[Turn]:
-    """A tool's turn with a summary of what is gone, in its place, if there's room for it."""
+    """A tool's turn with a summary of what is gone, in its place, if there's room for it (in
+    tokens)."""
+    if room < SHORT:
+        return []
     said = [span for turn in gone for span in turn.spans if span.author != "structure"]
     text = summarise("\n".join(f"{span.role}: {span.text}" for span in said))
     note = Prompt(style=style)

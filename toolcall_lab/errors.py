@@ -15,3 +15,7 @@ class ToolError(ToolcallLabError):
 
 class ConstraintError(ToolcallLabError):
     """A schema or grammar that can't constrain a completion."""
+
+
+class RoomError(ConstraintError):
+    """There is no room for what a constraint asks for."""

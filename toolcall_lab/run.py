@@ -105,10 +105,10 @@ class Step:
 class Run:
     """The steps of one task. `ending` is a key of `ENDINGS`, None while the run goes on.
 
-    `answer` is the model's if the ending is `answered`; else it's put together from the results,
-    if there are any, and no model has written it. `model` and `kind` say who spoke, `detail` adds
-    to why it stopped, `pieces` gives the text of each token id that occurs. With a `path`, each
-    step is on disk as soon as it has ended.
+    `answer` is the model's if the ending is `answered`, or if the context was full in the middle of
+    it; else it's put together from the results, if there are any, and no model has written it.
+    `model` and `kind` say who spoke, `detail` adds to why it stopped, `pieces` gives the text of
+    each token id that occurs. With a `path`, each step is on disk as soon as it has ended.
     """
 
     query: str
@@ -156,11 +156,12 @@ class Run:
             for call, result in zip(step.calls, step.results, strict=False)
             if not result.error
         ]
-        lines = {f"- {call}": " ".join(result.text.split()) for call, result in pairs}
-        if not lines:
-            return None
-        kept = [f"{call}: {text[:MAX_LINE]}" for call, text in list(lines.items())[-MAX_FOUND:]]
-        return "\n".join(["The model gave no answer. What the tools said:", *kept])
+        last = {str(call): result.text for call, result in pairs}  # of the same call, the last
+        order = list(dict.fromkeys(str(call) for call, _ in reversed(pairs)))[:MAX_FOUND]
+        lines = [f"- {_line(call)}: {_line(last[call])}" for call in reversed(order)]
+        return (
+            "\n".join(["The model gave no answer. What the tools said:", *lines]) if lines else None
+        )
 
     def prompt(self) -> Prompt:
         """The prompt with all that has happened: where another turn would go on."""
@@ -219,6 +220,11 @@ class Run:
         if self.path is not None:
             with self.path.open("ab") as file:
                 file.write(json_line(value))
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
 
 
 def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
       in the context from the call before; `usage["prompt_seconds"]`: how long that took;
     - a stop string that is a control token (`<|im_start|>`) stops; plain llama-cpp-python compares
       it with a text in which control tokens are invisible.
-    With `stream=True` both are in the last chunk.
+    With `stream=True` these are in the last chunk, and the `whole` text in its choice.
     """
 
     kind = "live"
@@ -61,6 +61,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         self._busy = threading.RLock()
         self._pieces: dict[tuple[int, bool], bytes] = {}
         self._generation = _Generation()
+        self._generation_noted: _Generation | None = None  # the last that was begun
         self._turn: _Generation | None = None  # whose turn it is in the context
         options = {"n_threads_batch": threads, "verbose": False} | options
         with explained(path, options.get("lora_path")):
@@ -93,7 +94,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             self._generation = generation
             answer = one_sentence(super().create_completion, prompt=prompt, **options)
             if options.get("stream"):
-                return self._annotated_stream(answer, generation)
+                return self._annotated_stream(answer, generation, options["stop"])
             text = answer["choices"][0]["text"].removesuffix(options.get("suffix") or "")
             text = text[len(prompt) :] if options.get("echo") else text
             return self._annotate(answer, generation, text)
@@ -104,7 +105,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         Raises `ModelError` if another call has used the model since the last token.
         """
         note, self._generation = self._generation, _Generation()
-        self._turn = note
+        self._turn = self._generation_noted = note
         before, started = self.tokens_evaluated, time.perf_counter()
         inner = super().generate(self._checked(tokens), **options)
         while True:
@@ -164,6 +165,10 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
                 self.eval(ids[keep:])
             pointer = self._ctx.get_logits_ith(-1)
             return np.array(np.ctypeslib.as_array(pointer, shape=(self.n_vocab(),)))
+
+    def ends(self, token: int) -> bool:
+        """Whether a token ends the model's turn."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._model.vocab, token))
 
     def detokenize(
         self, tokens: Sequence[int], prev_tokens: list[int] | None = None, special: bool = False
@@ -263,19 +268,33 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
         return answer
 
     def _annotated_stream(
-        self, chunks: Iterator[dict[str, Any]], generation: _Generation
+        self, chunks: Iterator[dict[str, Any]], generation: _Generation, stops: list[str]
     ) -> Iterator[dict[str, Any]]:
         text = ""
         self._generation = generation  # it starts now, maybe after another completion
         while (chunk := one_sentence(lambda: next(chunks, None))) is not None:
             text += chunk["choices"][0]["text"]
-            done = chunk["choices"][0]["finish_reason"] is not None
-            yield self._annotate(chunk, generation, text) if done else chunk
+            if chunk["choices"][0]["finish_reason"] is not None:
+                text = chunk["choices"][0]["whole"] = self._whole(generation, stops) or text
+                self._annotate(chunk, generation, text)
+            yield chunk
+
+    def _whole(self, generation: _Generation, stops: list[str]) -> str:
+        """The text of a generation up to a stop string; llama-cpp-python's stream loses letters of
+        several tokens once a byte couldn't be decoded."""
+        ids = [token for token in generation.tokens if not self.ends(token)]
+        text = self.detokenize(ids).decode("utf-8", "ignore")
+        return text[
+            : min([at for mark in stops if (at := text.find(mark)) >= 0], default=len(text))
+        ]
+
+    def written(self) -> str:
+        """What the last generation, which may have been interrupted, has written."""
+        return self._whole(self._generation_noted or _Generation(), [])
 
     def _tokens_of(self, generation: _Generation, text: str) -> list[int]:
         """The ids of a generation, cut where a stop string cut its text."""
-        vocab = self._model.vocab
-        ids = [t for t in generation.tokens if not llama_cpp.llama_vocab_is_eog(vocab, t)]
+        ids = [token for token in generation.tokens if not self.ends(token)]
         if self.detokenize(ids).decode("utf-8", "ignore") == text:
             return ids
         wanted = text.encode()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_FILES = 20  # the oldest go first
 LEAST = 16  # tokens that are worth a file
+SETTINGS = ("n_ctx", "rope", "yarn", "type_", "flash", "attention", "swa")  # of a context
 DIGEST = 32  # bytes of the checksum in front of a state
 
 
@@ -42,7 +43,11 @@ def warm(llm: LocalModel, ids: Sequence[int], folder: str | os.PathLike[str] | N
     if len(wanted) < LEAST or present[: len(wanted)] == wanted:
         return "context"
     place = Path(folder) if folder is not None else default_folder()
-    file = place / f"{_key(llm, wanted)}.state"
+    try:
+        file = place / f"{_key(llm, wanted)}.state"
+    except OSError:  # the model's file is gone, or its path was relative to another folder
+        llm.next_logits(wanted)
+        return "read"
     if _load(llm, wanted, file):
         return "disk"
     llm.next_logits(wanted)
@@ -56,8 +61,10 @@ def _key(llm: LocalModel, ids: list[int]) -> str:
     files = [Path(path) for path in (llm.model_path, llm.lora_path) if path]
     about = [f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
     context = llm.context_params
-    about += [llama_cpp.__version__, str(context.type_k), str(context.type_v), str(llm.n_ctx())]
-    return hashlib.sha256(repr((about, llm.lora_scale, ids)).encode()).hexdigest()[:32]
+    names = [name for name, _ in context._fields_ if name.startswith(SETTINGS)]
+    about += [f"{name}={getattr(context, name)}" for name in names]
+    about += [llama_cpp.__version__, repr(llm.kv_overrides), repr(llm.lora_scale)]
+    return hashlib.sha256(repr((about, ids)).encode()).hexdigest()[:32]
 
 
 def _load(llm: LocalModel, ids: list[int], file: Path) -> bool:
@@ -100,5 +107,7 @@ def _save(llm: LocalModel, file: Path) -> None:
         for old in kept[:-MAX_FILES]:
             old.unlink(missing_ok=True)
     except OSError:
+        pass
+    finally:
         with suppress(OSError):
             part.unlink()

@@ -34,7 +34,7 @@ def output() -> Tool:
             raise ValueError("there are no points to lay out")
         texts = [" ".join(point.split()) for point in points]
         if style == "table":
-            texts = _table([text.strip("| ") for text in texts])
+            texts = _table(texts)
         elif style == "numbered":
             texts = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
         elif style == "list":
@@ -46,7 +46,8 @@ def output() -> Tool:
 
 
 def _table(rows: list[str]) -> list[str]:
-    cells = [[cell.strip() for cell in row.split("|")] for row in rows]
+    inner = [row.removeprefix("|").removesuffix("|") for row in rows if row.strip(" |-:")]
+    cells = [[cell.strip() for cell in row.split("|")] for row in inner]
     width = max(map(len, cells))
     head, *rest = ([*row, *[""] * (width - len(row))] for row in cells)
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * width, *rest)]

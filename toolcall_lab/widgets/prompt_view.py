@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -171,8 +172,8 @@ def _span_html(page: Page, number: int) -> str:
     span = page.spans[number]
     if span.author != "structure":
         return esc(visible(span.text))
-    marker = span.text[: span.text.index("|>") + 2]
-    return chip(marker) + esc(visible(span.text.removeprefix(marker)))
+    parts = re.split(r"(<[^>]+>)", span.text)
+    return "".join(chip(p) if p.startswith("<") else esc(visible(p)) for p in parts if p)
 
 
 def _tokens_html(page: Page, number: int) -> str:

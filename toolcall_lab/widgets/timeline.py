@@ -32,27 +32,53 @@ class Timeline:
         lines = [f"{'step':>4} {'read':>6} {'reused':>6} {'written':>7}  what happened"]
         for number, step in enumerate(self.run.steps, 1):
             read, reused, written = _counts(step)
-            line = f"{number:>4} {read:>6} {reused:>6} {written:>7}  {one_line(_what(step), 100)}"
+            what = one_line(self._what(step), 100)
+            line = f"{number:>4} {read:>6} {reused:>6} {written:>7}  {what}"
             if seconds:
                 spent = zip(PHASES.values(), _seconds(step), strict=True)
                 line += "  " + " ".join(f"{letter} {time:.2f} s" for (letter, _, _), time in spent)
             lines.append(line)
-        lines.append(f"{self.run.ending}: {self.run.explanation}")
-        return "\n".join([*lines, badge_text(self.run.model, self.run.kind)])
+        return "\n".join([*lines, self._ending(), self._speakers()])
 
     def to_html(self) -> str:
         """A table with a bar of seconds, a row a step."""
         longest = max(sum(_seconds(step)) for step in self.run.steps) or 1.0
-        rows = "".join(_row(number, step, longest) for number, step in enumerate(self.run.steps, 1))
+        rows = "".join(
+            _row(number, step, longest, self._what(step))
+            for number, step in enumerate(self.run.steps, 1)
+        )
         legend = ", ".join(f"{letter}: {meaning}" for letter, _, meaning in PHASES.values())
         heads = ("step", "time", "read", "reused", "written", "tokens/s", "what happened")
         head = "".join(f"<th>{name}</th>" for name in heads)
         return (
-            f'{STYLE}<div class="tcl-view"><p><b>{esc(self.run.ending)}</b>: '
-            f"{esc(self.run.explanation)} · {esc(badge_text(self.run.model, self.run.kind))}<br>"
+            f'{STYLE}<div class="tcl-view"><p><b>{esc(self._ending())}</b> · '
+            f"{esc(self._speakers())}<br>"
             f"{legend}; tokens read, reused from before, and written.</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
+
+    def _ending(self) -> str:
+        return f"{self.run.ending or 'running'}: {one_line(self.run.explanation, 500)}"
+
+    def _speakers(self) -> str:
+        """Who spoke: more than one, if a recording had to ask a live model."""
+        run = self.run
+        said = [badge_text(s.model or run.model, s.kind or run.kind) for s in run.steps]
+        return "; ".join(dict.fromkeys(said))
+
+    def _what(self, step: Step) -> str:
+        """The step in a line: its calls with their results, its problem, or its text."""
+        parts = [f"pruned ({step.pruning.policy}); "] if step.pruning else []
+        if step.problem:
+            return "".join([*parts, f"{step.problem}: {step.message}"])
+        if not step.calls:
+            return "".join([*parts, step.completion])
+        lost = "(interrupted)" if self.run.ending == "interrupted" else "(not made)"
+        for number, call in enumerate(step.calls):
+            result = step.results[number] if number < len(step.results) else None
+            said = f"{'error: ' if result.error else ''}{result.text}" if result else lost
+            parts.append(f"{call} -> {one_line(said, 60)}; ")
+        return "".join(parts).removesuffix("; ")
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -61,7 +87,7 @@ class Timeline:
         return bundle(self.to_text(), self.to_html())
 
 
-def _row(number: int, step: Step, longest: float) -> str:
+def _row(number: int, step: Step, longest: float, what: str) -> str:
     spent = _seconds(step)
     parts = "".join(
         f'<span style="display:inline-block;height:16px;line-height:16px;overflow:hidden;'
@@ -77,7 +103,7 @@ def _row(number: int, step: Step, longest: float) -> str:
     wide = 'style="text-align:left;min-width:14em;white-space:nowrap;"'
     return (
         f"<tr><td>{number}</td><td {wide}>{parts}<br>{sum(spent):.2f} s</td>{cells}"
-        f'<td style="text-align:left;">{esc(one_line(_what(step), 160))}</td></tr>'
+        f'<td style="text-align:left;">{esc(one_line(what, 160))}</td></tr>'
     )
 
 
@@ -91,15 +117,3 @@ def _counts(step: Step) -> tuple[str, str, str]:
     counts = (step.tokens_evaluated, step.tokens_reused)
     written = "?" if step.completion_tokens is None else str(len(step.completion_tokens))
     return (*("?" if count is None else str(count) for count in counts), written)  # type: ignore[return-value]
-
-
-def _what(step: Step) -> str:
-    """The step in a line: its calls with their results, its problem, or its text."""
-    parts = [f"pruned ({step.pruning.policy}); "] if step.pruning else []
-    if step.problem:
-        return "".join([*parts, f"{step.problem}: {step.message}"])
-    for number, call in enumerate(step.calls):
-        result = step.results[number] if number < len(step.results) else None
-        said = f"{'error: ' if result.error else ''}{result.text}" if result else "(not made)"
-        parts.append(f"{call} -> {one_line(said, 60)}; ")
-    return "".join(parts).removesuffix("; ") if step.calls else "".join([*parts, step.completion])
