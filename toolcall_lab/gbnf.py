@@ -8,7 +8,11 @@ is in `grammar.py`; this is for comparison, and for lesson 9.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from .errors import ConstraintError
 
@@ -39,16 +43,32 @@ def llama_grammar(llm: LocalModel, schema: dict[str, Any]) -> llama_cpp.LlamaGra
     except Exception as error:  # it asserts, and looks keys up that needn't be there
         reason = f"{type(error).__name__}: {error}".strip(": ")
         raise ConstraintError(f"llama-cpp-python can't convert this schema ({reason}).") from None
-    with llm.claimed():
+    with llm.claimed(), _complaints() as complaints:
         vocab = llm._model.vocab
         checked = llama_cpp.llama_sampler_init_grammar(vocab, made._grammar.encode(), b"root")
+        complaints.seek(0)
+        line = complaints.readline().decode("utf-8", "replace")
     if not checked:
+        reason = line.rpartition("grammar: ")[2].partition(" at ")[0]
         raise ConstraintError(
-            "llama.cpp can't parse the grammar of this schema; look for \\d, \\w or \\s in a "
-            "pattern, and for quotes in an enum."
+            f"llama.cpp can't parse the grammar of this schema ({reason}); look for \\d, \\w or \\s "
+            "in a pattern, and for quotes in an enum."
         )
     llama_cpp.llama_sampler_free(checked)
     return made
+
+
+@contextmanager
+def _complaints() -> Iterator[IO[bytes]]:
+    """What C code writes to stderr: llama.cpp says there, and only there, what it can't parse."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield file
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def ignored(schema: dict[str, Any]) -> list[str]:
