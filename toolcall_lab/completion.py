@@ -64,7 +64,7 @@ def complete(
     started = time.perf_counter()
     try:
         if constraint is not None:
-            return _constrained(llm, ids, constraint, limits, hear, started)
+            return _constrained(llm, ids, constraint, limits, hear)
         answer = _answer(llm, ids, limits, hear, stream=on_token is not None)
     except KeyboardInterrupt:
         text = "".join(heard) or (llm.written() if hasattr(llm, "written") else "")
@@ -100,7 +100,7 @@ def _answer(
 
 
 def _constrained(
-    llm: Any, ids: list[int], constraint: Any, limits: dict[str, Any], hear: Any, started: float
+    llm: Any, ids: list[int], constraint: Any, limits: dict[str, Any], hear: Any
 ) -> Completion:
     made = grammar.generate(llm, ids, constraint, on_token=hear, **limits)
     return Completion(
@@ -108,7 +108,7 @@ def _constrained(
         made.tokens,
         made.finish_reason,
         made.prompt_evaluated,
-        _since(started),
+        made.seconds,
         made.prompt_seconds,
         constraint.name,
         made.model,

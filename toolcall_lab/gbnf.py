@@ -51,8 +51,8 @@ def llama_grammar(llm: LocalModel, schema: dict[str, Any]) -> llama_cpp.LlamaGra
     if not checked:
         reason = line.rpartition("grammar: ")[2].partition(" at ")[0]
         raise ConstraintError(
-            f"llama.cpp can't parse the grammar of this schema ({reason}); look for \\d, \\w or \\s "
-            "in a pattern, and for quotes in an enum."
+            f"llama.cpp can't parse the grammar of this schema ({reason}); look for \\d, \\w or "
+            "\\s in a pattern, and for quotes in an enum."
         )
     llama_cpp.llama_sampler_free(checked)
     return made

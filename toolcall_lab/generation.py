@@ -65,8 +65,8 @@ class Generation:
     `tokens` are the ids as generated, `records` says how each came about, `finish_reason` is
     `"stop"` (complete) or `"length"` (cut). `evaluations` counts the model's evaluations after the
     prompt's, `forced` the tokens that were not chosen; `prompt_evaluated` of the `prompt_tokens`
-    had to be read, which took `prompt_seconds`. `closed`: the budget was near and what was open was
-    closed, so that a text in it may be cut. `model` and `kind` say who spoke.
+    had to be read, which took `prompt_seconds` of all `seconds`. `closed`: the budget was near and
+    what was open was closed, so that a text in it may be cut. `model` and `kind` say who spoke.
     """
 
     text: str
@@ -79,6 +79,7 @@ class Generation:
     records: tuple[TokenRecord, ...] = ()
     model: str = ""
     kind: str = ""
+    seconds: float = 0.0
     prompt_seconds: float = 0.0
     closed: bool = False
 
@@ -201,6 +202,7 @@ def _generate(
         records=tuple(records[:kept]),
         model=llm.name,
         kind=llm.kind,
+        seconds=time.perf_counter() - began,
         prompt_seconds=prompt_seconds,
         closed=closed,
     )
@@ -256,13 +258,22 @@ def _record(token: int, logits: Any, mask: Any) -> TokenRecord:
 def _to_answer(made: Generation) -> dict[str, Any]:
     """As a completion dict, which is what recordings keep."""
     choice = {"text": made.text, "tokens": made.tokens, "finish_reason": made.finish_reason}
-    usage = {"prompt_tokens": made.prompt_tokens, "evaluated_tokens": made.prompt_evaluated}
-    kept = {"evaluations": made.evaluations, "records": [astuple(r) for r in made.records]}
+    usage = {
+        "prompt_tokens": made.prompt_tokens,
+        "evaluated_tokens": made.prompt_evaluated,
+        "prompt_seconds": made.prompt_seconds,
+    }
+    kept = {
+        "evaluations": made.evaluations,
+        "records": [astuple(r) for r in made.records],
+        "closed": made.closed,
+    }
     return {
         "model": made.model,
         "kind": made.kind,
         "choices": [choice],
         "usage": usage,
+        "seconds": made.seconds,
         "generation": kept,
     }
 
@@ -284,6 +295,9 @@ def _from_answer(answer: dict[str, Any]) -> Generation:
         records=records,
         model=answer["model"],
         kind=answer["kind"],
+        seconds=answer["seconds"],
+        prompt_seconds=usage.get("prompt_seconds", 0.0),
+        closed=kept.get("closed", False),
     )
 
 
