@@ -141,6 +141,8 @@ def test_a_tool_result_can_not_fake_a_turn(llm):
         ("What is the weather in Tokyo?", "get_weather(city='Tokyo')", "22"),
         ("What is 48317 times 9276?", "calculate(expression='48317 * 9276')", "448188492"),
         ("Quelle heure est-il ?", "get_time()", "14:32"),
+        ("Quel temps fait-il à Tokyo ?", "get_weather(city='Tokyo')", "22"),
+        ("Combien font 12 * 34 ?", "calculate(expression='12 * 34')", "408"),
     ],
 )
 def test_the_trained_model_calls_by_itself_and_answers_with_the_result(
@@ -153,8 +155,16 @@ def test_the_trained_model_calls_by_itself_and_answers_with_the_result(
     assert words in run.answer
 
 
+def test_the_trained_model_makes_two_calls_for_two_questions(trained):
+    box = default_toolbox(now=datetime(2026, 3, 14, 14, 32, 15))
+    question = "What is the weather in Tokyo? And what time is it?"
+    run = run_agent(trained, box, question, temperature=0.0)
+    assert [call.name for step in run.steps for call in step.calls] == ["get_weather", "get_time"]
+    assert "14:32" in run.answer
+
+
 def test_the_trained_model_calls_nothing_without_need(trained, box):
-    for question in ("Hello!", "Thank you very much.", "What is 2 + 2?"):
+    for question in ("Hello!", "Thank you very much.", "Qui a écrit Les Misérables ?"):
         run = run_agent(trained, box, question, temperature=0.0, max_tokens=60)
         assert [len(step.calls) for step in run.steps] == [0], question
 

@@ -176,7 +176,7 @@ def _generate(
                 token = None
                 if matcher and closing.is_due(hears.text, room - len(out)):
                     token = closing.choose(hears.text, mask, llm.token_eos())
-                    closed = True
+                    closed = closed or token is not None
                 if token is None:
                     token = _choose(np.where(mask, logits, -np.inf), temperature, random)
                 if ended := llm.ends(token):

@@ -63,7 +63,7 @@ TOOLS = KnownAdapter(
     key="smollm2-135m-tools",
     name="tools",
     size=4_913_216,
-    sha256="d9b3861a3b5d6ad3d7cb1a389a570e8be135fa2c8049ee5269bde88326a74225",
+    sha256="993c7a1a7b7df262820e7d6b53d4b171ca8a1780359563b13177d52a616c062e",
     license="Apache-2.0",
     base=SMOLLM2,
 )
