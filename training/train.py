@@ -2,9 +2,9 @@
 
 Only the adapter's numbers change (LoRA, Hu et al. 2021, arXiv:2106.09685), and only what the
 assistant writes counts for the loss: calls, and the first token of a text, which decides that it
-isn't a call, in full; the rest of a text, which can be worded in many ways, less. The exchanges of a pack stand behind one another in a single
-sequence, but none sees another one: each is placed as if it came right after the system prompt,
-which is read once for all of them.
+isn't a call, in full; the rest of a text, which can be worded in many ways, less. The exchanges of
+a pack stand behind one another in a single sequence, but none sees another one: each is placed as
+if it came right after the system prompt, which is read once for all of them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def loss_of(model: Model, sequence: Sequence) -> Tensor:
 
 
 def rate(done: float, highest: float) -> float:
-    """The learning rate when this share is done: up over the first 4 %, then down along a cosine."""
+    """The learning rate when this share is done: up over the first 4 %, then down, a cosine."""
     warm = 0.04
     if done < warm:
         return highest * (done / warm + 0.02)
