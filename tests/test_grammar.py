@@ -217,6 +217,7 @@ def test_schemas_of_every_sort(llm, roomy, schema):
         (parameters(x={"$ref": "#/$defs/No"}), "leads nowhere"),
         (parameters(x={"$ref": "#anchor"}), "leads nowhere"),
         (parameters(x={"$ref": "https://example.org/x"}), "leads nowhere"),
+        (parameters(x={"enum": [9007199254740993]}), "too large a number"),
     ],
 )
 def test_references_without_an_end_are_refused(schema, message):
@@ -241,7 +242,10 @@ texts = st.text(max_size=8)
 simple = st.one_of(
     st.just({"type": "string"}),
     st.builds(lambda n: {"type": "string", "minLength": n, "maxLength": n + 5}, st.integers(0, 9)),
-    st.builds(lambda v: {"enum": v}, st.lists(texts | st.integers(), min_size=1, max_size=3)),
+    st.builds(
+        lambda v: {"enum": v},
+        st.lists(texts | st.integers(-(2**53), 2**53), min_size=1, max_size=3),
+    ),
     st.just({"type": "string", "pattern": r"^[A-Z]\d{2,4}$"}),
     st.just({"type": "string", "format": "date"}),
     st.just({"type": ["integer", "null"], "minimum": 3, "maximum": 900}),

@@ -14,6 +14,7 @@ from .errors import ConstraintError
 MAX_STRING = 400  # characters
 MAX_ITEMS = 32
 MAX_NUMBER = 10**15
+EXACT = 2**53
 BRANCHES = ("anyOf", "oneOf", "allOf")
 # Keywords that describe and don't constrain, or that a resolved schema doesn't need any more.
 NOTES = ("title", "description", "default", "examples", "$defs", "unevaluatedProperties")
@@ -75,6 +76,11 @@ def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if {"enum", "const"} & set(schema):
+        for value in [*schema.get("enum", ()), schema.get("const")]:
+            if isinstance(value, int) and abs(value) > EXACT:  # llguidance has them as floats
+                raise ConstraintError(
+                    f"{value} is too large a number for a constraint; use a text."
+                )
         return schema
     if branches := [part for key in BRANCHES for part in schema.get(key, ())]:
         objects = [part for part in branches if isinstance(part, dict)]

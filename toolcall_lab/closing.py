@@ -60,11 +60,12 @@ class Closing:
         """How many tokens the longest of the shortest forms takes."""
         return max((self._count(form.text) for form in self.forms), default=0) + SLACK
 
-    def is_due(self, text: str, left: int) -> bool:
-        """Whether a text, with so many tokens left, has to be closed now."""
+    def is_due(self, text: str, left: int, complete: bool) -> bool:
+        """Whether a text, with so many tokens left, has to be closed now; one that is `complete`,
+        if there's no room for another call."""
         if left > self.needed or not self.forms or text[:1] not in ("{", "<"):
             return False
-        return left <= self._rest(text)
+        return complete or left <= self._rest(text)
 
     def choose(self, text: str, mask: Any, eos: int) -> int | None:
         """The token that closes something here, None if none may follow."""

@@ -174,7 +174,7 @@ def _generate(
                     prompt_evaluated = max(0, llm.tokens_evaluated - before - len(out))
                 mask = _mask(matcher, len(logits)) if matcher else np.ones(len(logits), dtype=bool)
                 token = None
-                if matcher and closing.is_due(hears.text, room - len(out)):
+                if matcher and closing.is_due(hears.text, room - len(out), matcher.is_accepting()):
                     token = closing.choose(hears.text, mask, llm.token_eos())
                     closed = closed or token is not None
                 if token is None:
