@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tests.test_agent import WEATHER, Saying
 from tests.tiny import write_tiny_gguf
 from toolcall_lab import Prompt, Run, Toolbox, ToolcallLabError, load_model, run_agent, tool
-from toolcall_lab.context import parts, prune, shared_prefix
+from toolcall_lab.context import parts, prune
+from toolcall_lab.prefix import shared_prefix
 from toolcall_lab.toolkit import weather
 
 CALL = '{"tool_call": {"name": "read", "arguments": {"page": %d}}}'

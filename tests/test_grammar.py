@@ -298,3 +298,16 @@ def test_no_call_is_cut_or_refused(roomy, of, box, seed, more, style):
     reading = read_tool_calls(made.text, box, finish_reason=made.finish_reason)
     assert reading.problem is None, (made.text, reading.message)
     assert reading.calls
+
+
+def test_without_a_constraint_it_writes_as_the_model_does(llm):
+    ids = chat(Toolbox([wait]), "Count to five, with commas.").tokens(llm)
+    heard = []
+    made = grammar.generate(llm, ids, max_tokens=20, on_token=heard.append)
+    assert made.text == llm(ids, max_tokens=20, temperature=0)["choices"][0]["text"]
+    assert "".join(heard) == made.text
+    assert made.forced == 0
+    mark = made.text[3:5]
+    cut = grammar.generate(llm, ids, max_tokens=20, stop=[mark])
+    assert (cut.text, cut.finish_reason) == (made.text.split(mark)[0], "stop")
+    assert len(cut.records) == len(cut.tokens) <= len(made.tokens)

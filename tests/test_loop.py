@@ -117,14 +117,12 @@ def test_stripping_and_gluing_reads_calls_again(ticking):
         call = answer["choices"][0]["text"].strip()
         assert read_tool_calls(call).calls
         text += call + "<|im_end|>\n<|im_start|>tool\ntock<|im_end|>\n<|im_start|>assistant\n"
-    appended = ticking.tokenize(text.encode(), add_bos=False, special=True)
     glued = ticking.tokenize(
         (call + "<|im_end|>\n<|im_start|>tool\ntock<|im_end|>\n<|im_start|>assistant\n").encode(),
         add_bos=False,
         special=True,
     )
     assert evaluated[2] >= len(glued) > 20  # the whole call, letter by letter
-    assert len(appended) > sum(evaluated[:1])
 
 
 class Counting:
@@ -152,20 +150,15 @@ class Counting:
 def test_a_step_costs_the_same_at_the_end_of_a_long_run(tiny_path):
     texts = ['{"tool_call": {"name": "tick", "arguments": {}}}'] * 200
     llm = Counting(ScriptedModel(texts, n_ctx=100_000, vocabulary=tiny_path))
-    tokenised, shown, outside = [], [], []
-    settings = {"max_steps": 200, "max_repeats": 999}
-    started = time.perf_counter()
-    for step in iter_agent(llm, Toolbox([tick]), "?", **settings):
-        outside.append(time.perf_counter() - started - step.model_seconds - step.tool_seconds)
+    tokenised, shown = [], []
+    for _ in iter_agent(llm, Toolbox([tick]), "?", max_steps=200, max_repeats=999):
         tokenised.append(llm.bytes)
         shown.append(llm.ids)
-        started = time.perf_counter()
         llm.bytes = llm.ids = 0
     assert len(tokenised) == 200
     assert len(set(tokenised[2:])) == 1
     assert tokenised[-1] < 400
     assert len(set(shown[9:])) == 1
-    print(f"ms a step: {1000 * outside[10]:.2f} at step 10, {1000 * outside[-1]:.2f} at step 200")
 
 
 def test_the_text_comes_as_it_is_written(ticking, tiny, box):

@@ -17,10 +17,11 @@ from typing import Any
 from . import grammar
 from .chatml import Prompt
 from .completion import Completion, Interrupted, OnToken, complete
-from .context import POLICIES, prune, shared_prefix
+from .context import POLICIES, prune
 from .errors import RoomError, ToolcallLabError
 from .models import Model
 from .parsing import Reading, read_tool_calls
+from .prefix import shared_prefix
 from .run import Pruning, Run, Step, piece_texts
 from .shapes import CALL_KEY
 from .tools import Toolbox, ToolCall, ToolResult

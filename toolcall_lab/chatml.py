@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import qwen3
 from .errors import ModelError, ToolcallLabError
+from .prefix import shared_prefix
 
 if TYPE_CHECKING:
     from .models import Tokenizer
@@ -154,11 +155,9 @@ class Prompt:
 
     def shared(self, other: Prompt) -> int:
         """How many spans at the beginning are the same in both."""
-        most = min(self._size, other._size)
         if self._kept is other._kept:
-            return most
-        pairs = zip(self._kept.spans[:most], other._kept.spans, strict=False)
-        return next((number for number, (one, two) in enumerate(pairs) if one != two), most)
+            return min(self._size, other._size)
+        return shared_prefix(self.spans, other.spans)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Prompt) and self._size == other._size == self.shared(other)

@@ -20,6 +20,7 @@ from .chatml import IM_END, Prompt, Span
 from .errors import ToolcallLabError
 from .execution import shortened
 from .parsing import read_tool_calls
+from .prefix import shared_prefix
 from .run import Pruning
 
 if TYPE_CHECKING:
@@ -122,12 +123,6 @@ def parts(prompt: Prompt, llm: Tokenizer) -> tuple[list[Turn], list[Pair]]:
         else:
             pairs[-1].append(turn)
     return fixed, pairs
-
-
-def shared_prefix(one: list[int], other: list[int]) -> int:
-    """How many ids at the beginning are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _joined(turns: list[Turn], style: str) -> Prompt:

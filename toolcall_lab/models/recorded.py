@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..jsonl import json_line
+from ..prefix import shared_prefix
 from .replayed import ReplayedModel
 from .vocabulary import EMBEDDED, write_vocabulary
 
@@ -118,11 +119,11 @@ class RecordedModel(ReplayedModel):
         )
         if not self._entries:
             return f"{self.path} holds no completion. {todo}"
-        near = max(self._entries.values(), key=lambda entry: _shared(asked, entry["prompt"]))
+        near = max(self._entries.values(), key=lambda entry: shared_prefix(asked, entry["prompt"]))
         if asked == near["prompt"]:
             differ = _differences(settings, near["settings"]) or "these token ids"
             return f"This prompt is recorded in {self.path}, but not with {differ}. {todo}"
-        at = _shared(asked, near["prompt"])
+        at = shared_prefix(asked, near["prompt"])
         here, there = (repr(text[at : at + 30]) for text in (asked, near["prompt"]))
         return (
             f"This prompt isn't recorded in {self.path}. It first differs at character {at}, after "
@@ -267,9 +268,3 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
                 f"{path}, line {number} is damaged ({error}) and was skipped.", stacklevel=3
             )
     return header, entries
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ModelError
+from ..prefix import shared_prefix
 from .vocabulary import EMBEDDED, Vocabulary
 
 
@@ -67,9 +68,7 @@ class ReplayedModel:
         self, ids: list[int], text: str, tokens: list[int], finish_reason: str
     ) -> dict[str, Any]:
         """A completion dict like llama-cpp-python's."""
-        shared = 0
-        while shared < min(len(ids) - 1, len(self._seen)) and ids[shared] == self._seen[shared]:
-            shared += 1
+        shared = min(shared_prefix(ids, self._seen), len(ids) - 1)
         self._seen = ids + tokens[:-1]  # the last generated token is never read
         return {
             "object": "text_completion",
