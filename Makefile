@@ -14,7 +14,8 @@ ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
 FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
-.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks picture recordings bench lock lowest
+.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks picture recordings bench \
+  reliability lock lowest
 
 help:
 	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"
@@ -25,7 +26,8 @@ help:
 	@echo "notebooks  run every notebook in order and keep the outputs"
 	@echo "picture    take the README's screenshot in headless Chromium"
 	@echo "recordings make the recordings anew with your model (MODEL=path/to/model.gguf)"
-	@echo "bench      measure a call, the loop, and how calls are read, beside other ways"
+	@echo "bench      measure a call, constraints, the loop, and how calls are read, beside other ways"
+	@echo "reliability  how often calls are valid and right, rung by rung; hours, goes on after a stop"
 	@echo "lock       write constraints.txt anew from pyproject.toml"
 	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
 
@@ -73,10 +75,18 @@ recordings: setup
 	$(PY) scripts/record.py $(MODEL)
 
 bench: setup
-	@$(PY) -m pip install --quiet "json-repair>=0.30"
+	@$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	@$(PYTHON) -m venv .venv-guidance  # it wants another version of llguidance
+	@CMAKE_ARGS="$${CMAKE_ARGS:--DLLAVA_BUILD=OFF}" $(subst .venv,.venv-guidance,$(PY)) -m pip install \
+	  --quiet --constraint benchmarks/guidance.txt guidance llama-cpp-python
 	$(PY) benchmarks/speed.py
+	$(PY) benchmarks/constraints.py $(MODEL)
 	$(PY) benchmarks/loop.py
 	$(PY) benchmarks/reading.py
+
+reliability: setup
+	@$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	$(PY) benchmarks/reliability.py $(or $(MODEL),plain trained) --report
 
 lock: setup
 	$(PY) -m pip install --quiet uv

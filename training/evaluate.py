@@ -9,57 +9,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolcall_lab import Prompt, Tool, Toolbox, grammar, load_model, read_tool_calls
-from toolcall_lab.agent import system_prompt
+from toolcall_lab import Prompt, grammar, load_model, read_tool_calls
 from toolcall_lab.chatml import STOP
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+from evaluation import prompt_of, requests, right, toolbox  # noqa: E402
+
 MAX_TOKENS = 200
 FAULTS = ("missed", "needless")  # columns where a mark is a fault
 COLUMNS = ("valid", "tool", "arguments", "missed", "needless", "used")
-
-
-def toolbox(names: Iterable[str]) -> Toolbox:
-    """The benchmark's tools of these names; they do nothing, their results are in the requests."""
-    schemas = json.loads((BENCHMARKS / "tools.json").read_text(encoding="utf-8"))["tools"]
-    plain = {schema["function"]["name"]: schema["function"] for schema in schemas}
-    return Toolbox(Tool(**plain[name], function=lambda **_: None) for name in names)
-
-
-ARTICLE = re.compile(r"^(?:the|an?|le|la|les|une?) |^l'")
-
-
-def same(given: Any, wanted: Any) -> bool:
-    """Whether an argument means what is wanted, or one of the things wanted if that is a list.
-
-    Texts may differ in case, blanks, end marks and an article in front."""
-    if isinstance(wanted, list):
-        return any(same(given, one) for one in wanted)
-    if isinstance(given, dict) and isinstance(wanted, dict):
-        return set(given) == set(wanted) and all(same(given[key], wanted[key]) for key in wanted)
-    if isinstance(given, str) and isinstance(wanted, str):
-        given, wanted = (
-            "".join(ARTICLE.sub("", text.casefold().strip()).split()).strip(".!?")
-            for text in (given, wanted)
-        )
-    return isinstance(given, bool) == isinstance(wanted, bool) and bool(given == wanted)
 
 
 def judge(
     llm: Any, request: dict[str, Any], constrained: bool
 ) -> tuple[dict[str, bool], list[str]]:
     """What came out right, and what the model wrote; a column that doesn't apply is left out."""
-    box = toolbox(request["tools"])
-    prompt = Prompt()
-    prompt.add("system", system_prompt(box))
+    box = toolbox(request)
+    prompt = prompt_of(box)
     prompt.add("user", request["request"])
     marks: dict[str, list[bool]] = defaultdict(list)
     said: list[str] = []
@@ -87,7 +60,7 @@ def judge(
         marks["valid"].append(bool(reading.calls))
         call = reading.calls[0] if reading.calls else None
         marks["tool"].append(bool(call and call.name == expected["name"]))
-        marks["arguments"].append(bool(call and same(call.arguments, expected["arguments"])))
+        marks["arguments"].append(bool(call and right(call.arguments, expected["arguments"])))
         if not marks["tool"][-1]:
             break
         prompt.add("tool", request["results"][number])
@@ -159,15 +132,14 @@ def main() -> None:
     if options.general:
         print(f"{llm.name}\n{general(llm)}")
         return
-    text = (BENCHMARKS / "requests.jsonl").read_text(encoding="utf-8")
-    requests = [json.loads(line) for line in text.splitlines()][:: options.every]
+    items = requests()[:: options.every]
     rows: dict[tuple[str, str], list[dict[str, bool]]] = defaultdict(list)
     started = time.perf_counter()
-    for number, request in enumerate(requests, 1):
+    for number, request in enumerate(items, 1):
         marks, said = judge(llm, request, options.constrained)
         for kind in (request["kind"], "all"):
             rows[kind, request["language"]].append(marks)
-        print(f"\r{number} of {len(requests)}", end="", file=sys.stderr, flush=True)
+        print(f"\r{number} of {len(items)}", end="", file=sys.stderr, flush=True)
         wrong = [column for column, mark in marks.items() if mark == (column in FAULTS)]
         if options.show and wrong:
             print(f"\n{request['request']} [{', '.join(wrong)}]", *said, sep="\n    ")
