@@ -56,7 +56,7 @@ unit: setup
 	$(PY) -m pytest -m "not browser and not slow"
 
 notebooks-test: setup
-	TOOLCALL_LAB_STATIC=1 TOOLCALL_LAB_MODEL= $(PY) -m pytest $(NBVAL) -n 2 --dist loadscope notebooks
+	TOOLCALL_LAB_STATIC=1 TOOLCALL_LAB_MODEL= TOOLCALL_LAB_HOME="$(CURDIR)/.pytest_cache/home" $(PY) -m pytest $(NBVAL) -n 2 --dist loadscope notebooks
 
 browser: setup
 	$(PY) -m pytest -m browser

@@ -1,49 +1,418 @@
-"""The official solutions keep their contracts."""
+"""Every exercise: its stub, its solution, its known mistakes, its texts. Then the grader itself."""
 
+import inspect
 import json
+import multiprocessing
+import re
+import subprocess
+import sys
 
 import pytest
 
-from toolcall_lab.exercises import executer_tool_call
+import toolcall_lab.exercises as exercises
+from toolcall_lab.errors import ToolcallLabError
+from toolcall_lab.exercises import NAMES, exercise, grading, progress, task_of
+from toolcall_lab.exercises.grading import grade, known_outcomes, recognised, succeeded
+from toolcall_lab.exercises.messages import MESSAGES, say
+from toolcall_lab.exercises.progress import State, folder
+from toolcall_lab.exercises.task import Code, Expect, Outcome, Text
 
 
-def call(name, arguments, id="call_1"):
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOOLCALL_LAB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TOOLCALL_LAB_LANGUAGE", raising=False)
+    return tmp_path / "home"
 
 
-def test_a_tool_call_is_run():
-    answer = executer_tool_call(
-        call("search", json.dumps({"query": "Python"})),
-        {"search": lambda query: f"Results for {query}"},
+def made(source, name):
+    names = {}
+    exec(source, names)
+    return names[name]
+
+
+@pytest.fixture(params=NAMES)
+def task(request):
+    return task_of(request.param)
+
+
+def test_the_stub_is_not_attempted(task):
+    stub = made(task.stub, task.name)
+    assert grade(task, stub).status == "not attempted"
+    parameters = inspect.signature(task.solution).parameters
+    assert list(inspect.signature(stub).parameters) == list(parameters)
+
+
+def test_the_solution_passes_and_is_found_by_its_name(task):
+    result = grade(task, getattr(exercises, task.name))
+    assert result.passed, [test.name for test in result.tests if not test.passed]
+
+
+def test_the_shown_solution_is_a_whole_program(task):
+    from toolcall_lab.exercises.exercise import source_of
+
+    assert grade(task, made(source_of(task.solution), task.name)).passed
+
+
+def test_each_known_mistake_fails_and_gets_its_own_hint(task):
+    assert len(task.wrong) >= 6
+    for wrong, outcomes in zip(task.wrong, known_outcomes(task), strict=True):
+        pairs = list(zip(task.cases, outcomes, strict=True))
+        assert not all(succeeded(case, outcome) for case, outcome in pairs), wrong.name
+        found = recognised(task, outcomes)
+        assert found is not None, wrong.name
+        assert found.name == wrong.name
+
+
+def test_known_mistakes_take_what_the_solution_takes(task):
+    wanted = list(inspect.signature(task.solution).parameters)
+    for wrong in task.wrong:
+        assert list(inspect.signature(made(wrong.source, task.name)).parameters) == wanted
+
+
+def texts(task):
+    yield from (task.title, task.statement, task.explanation, *task.hints)
+    yield from (wrong.hint for wrong in task.wrong)
+    for case in task.cases:
+        yield from (case.name, case.why)
+        if isinstance(case.expected, Expect):
+            yield case.expected.text
+
+
+def test_every_text_exists_in_both_languages(task):
+    for text in texts(task):
+        assert text.en.strip()
+        assert text.fr.strip()
+        assert text.en != text.fr or re.fullmatch(r"[\W\d]*`?[^`]*`?[\W\d]*", text.en), text
+
+
+def test_an_exercise_has_shown_and_hidden_tests(task):
+    hidden = [case for case in task.cases if case.hidden]
+    assert len(task.cases) - len(hidden) >= 4
+    assert len(hidden) >= 2
+    shown = {case.name for case in task.cases} - {case.name for case in hidden}
+    assert shown.isdisjoint({case.name for case in hidden})
+    parameters = list(inspect.signature(task.solution).parameters)
+    for case in task.cases:
+        assert list(case.arguments) == parameters[: len(case.arguments)]
+
+
+def test_a_check_never_raises_whatever_comes_back(task):
+    odd = [None, 0, "", [], {}, [[]], {"": None}, "x" * 100, [None, {}], {"type": 3}]
+    for case in task.cases:
+        if isinstance(case.expected, Expect):
+            for value in odd:
+                for log in ([], [["?"]], [["?", None], ["x", {}]]):
+                    assert case.expected.check(Outcome(value, log=log)) in (True, False)
+
+
+# --- the grader ---------------------------------------------------------------------------------
+
+NAME = "executer_tool_call"
+
+
+def answer(body, head="def executer_tool_call(tool_call, boite_a_outils):"):
+    lines = "\n".join("    " + line for line in body.splitlines())
+    return made(f"import json, os, itertools\n{head}\n{lines}\n", NAME)
+
+
+def test_a_failing_test_shows_the_call_what_came_and_what_was_expected():
+    source = next(w.source for w in task_of(NAME).wrong if w.name == "the result isn't a text")
+    result = exercise(NAME).check(made(source, NAME))
+    failed = next(test for test in result.tests if not test.passed)
+    assert "def add(a, b):" in failed.sources[1]
+    assert "log(" not in "".join(failed.sources)
+    assert failed.call.startswith("executer_tool_call({'id': 'call_2'")
+    assert failed.got.endswith("'result': 10}")
+    assert failed.expected.endswith("'result': '10'}")
+    assert failed.why in repr(result)
+    assert result.status == "failing"
+    assert not result.passed
+
+
+def test_hidden_tests_show_their_family_and_verdict_and_no_data():
+    result = exercise(NAME).check(answer("return 1"))
+    hidden = [test for test in result.tests if test.hidden]
+    assert hidden
+    assert all(test.name and not (test.call or test.got or test.expected) for test in hidden)
+    for word in ("Rome", "東京", "last_line", "unread"):
+        assert word not in repr(result)
+        assert word not in result._repr_mimebundle_()["text/html"]
+
+
+def test_an_exception_shows_the_learners_line(tmp_path):
+    file = tmp_path / "lesson.py"
+    file.write_text(
+        "def helper(x):\n    return x['no']\n\n\n"
+        "def executer_tool_call(tool_call, boite_a_outils):\n    return helper(tool_call)\n"
     )
-    assert answer == {"tool_call_id": "call_1", "name": "search", "result": "Results for Python"}
+    names = {"__name__": "lesson"}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    result = exercise(NAME).check(names[NAME])
+    assert result.tests[0].got == "it raised KeyError: 'no', in line 6: return helper(tool_call)"
+    assert "worker.py" not in repr(result)
 
 
-def test_the_result_is_a_text():
-    arguments = json.dumps({"a": 3, "b": 7})
-    answer = executer_tool_call(call("add", arguments), {"add": lambda a, b: a + b})
-    assert answer["result"] == "10"
+ENDLESS = {
+    "a loop": "while True:\n    pass",
+    "a loop that catches all": (
+        "while True:\n    try:\n        x = 1\n    except BaseException:\n        pass"
+    ),
+    "a loop in C": "return list(itertools.count())",
+    "a sleep": "import time\ntime.sleep(100)",
+}
 
 
-def test_an_unknown_tool_is_an_error_and_no_result():
-    answer = executer_tool_call(call("no_such_tool", "{}", "call_3"), {"search": lambda q: "ok"})
-    assert answer["tool_call_id"] == "call_3"
-    assert answer["name"] == "no_such_tool"
-    assert "no_such_tool" in answer["error"]
-    assert "result" not in answer
+def test_the_time_limit_is_two_seconds():
+    assert grading.SECONDS == 2
 
 
-def test_the_name_is_looked_at_before_the_arguments():
-    assert "error" in executer_tool_call(call("no_such_tool", "{broken"), {})
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(grading, "SECONDS", 0.5)
 
 
-def test_the_id_comes_back():
-    arguments = json.dumps({"msg": "test"})
-    answer = executer_tool_call(call("echo", arguments, "call_xyz_789"), {"echo": lambda msg: msg})
-    assert answer["tool_call_id"] == "call_xyz_789"
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_an_endless_call_is_stopped_and_its_line_named(kind, impatient):
+    result = exercise(NAME).check(answer(ENDLESS[kind]))
+    assert result.tests[0].got.startswith("it didn't end, and was stopped after 0.5 s, in line ")
+    assert result.tests[-1].hidden
+    assert not result.tests[2].ran
+    assert say("en", "not run") in repr(result)
 
 
-@pytest.mark.parametrize("arguments", ["{broken", '{"n": 1}', "[1]"])
-def test_the_rest_raises_as_lesson_5_shows(arguments):
-    with pytest.raises((ValueError, TypeError)):
-        executer_tool_call(call("echo", arguments), {"echo": lambda msg: msg})
+def test_an_endless_call_is_stopped_off_the_main_thread_too(impatient):
+    import threading
+
+    found = []
+    function = answer(ENDLESS["a loop that catches all"])
+    thread = threading.Thread(target=lambda: found.append(exercise(NAME).check(function)))
+    thread.start()
+    thread.join(60)
+    assert "in line" in found[0].tests[0].got
+
+
+def test_one_endless_call_does_not_cost_the_others(impatient):
+    body = "if tool_call['id'] == 'call_2':\n    while True: pass\n"
+    result = exercise(NAME).check(answer(body + "return 1"))
+    assert "it didn't end" in result.tests[1].got
+    assert [test.got for test in result.tests if test.got][2:] == ["it returned 1"] * 3
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("exit()", "it called exit()"),
+        ("raise SystemExit", "it called exit()"),
+        ("os._exit(3)", "it ended the whole process (code 3)"),
+        ("return input('?')", "it asked for input()"),
+        ("breakpoint()", "it asked for input()"),
+        ("return executer_tool_call(tool_call, boite_a_outils)", "it called itself without an end"),
+        ("return 'x' * 10**10", "it used too much memory"),
+        ("print({'result': 1})", "it printed \"{'result': 1}\" and returned nothing"),
+        ("tool_call", "it returned nothing (None); is a `return` missing?"),
+        ("print('x' * 10**7)\nreturn 1", "it returned 1"),
+        ("tool_call.clear()\nreturn 1", "it changed its argument `tool_call`"),
+        ("boite_a_outils.pop('search')\nreturn 1", "it changed its argument `boite_a_outils`"),
+        ("return (1, 2)", "it returned (1, 2)"),
+        ("yield 1", "it returned <generator object"),
+        ("x = []\nx.append(x)\nreturn x", "it returned [[["),
+        ("return float('nan')", "it returned nan"),
+        ("return '\\ud800'", "it returned '\\ud800'"),
+        ("return 10**5000", "it returned <its repr raised ValueError>"),
+        ("class X:\n    def __repr__(self): 1/0\nreturn X()", "repr raised ZeroDivisionError>"),
+        ("raise KeyboardInterrupt", "it raised KeyboardInterrupt"),
+        ("import sys\nsys.stdout = None\nos.close(1)\nreturn 1", "it returned 1"),
+    ],
+)  # fmt: skip
+def test_what_a_function_does_is_said_in_a_sentence(body, said):
+    result = exercise(NAME).check(answer(body))
+    assert said in result.tests[0].got
+    assert result.status == "failing"
+    repr(result), result._repr_mimebundle_()
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (None, "nothing (None), not a function"),
+        (dict, "a class, not a function"),
+        ("text", "a value of type str, not a function"),
+        (len, "a value of type builtin_function_or_method"),
+        (lambda a, b: 1, "takes (a, b), and it must take (tool_call, boite_a_outils)"),
+        (lambda *tools: 1, "takes (*tools)"),
+    ],
+)
+def test_what_is_no_such_function_is_said(thing, said):
+    result = exercise(NAME).check(thing)
+    assert said in result.message
+    assert (result.status, result.tests) == ("failing", ())
+    assert said in repr(result)
+
+
+def test_an_async_function_is_refused():
+    function = answer("return 1", "async def executer_tool_call(tool_call, boite_a_outils):")
+    assert "plain `def`" in exercise(NAME).check(function).message
+
+
+def test_what_cannot_be_copied_is_said():
+    import threading
+
+    lock = threading.Lock()
+
+    def executer_tool_call(tool_call, boite_a_outils):
+        with lock:
+            return 1
+
+    assert "can't be copied" in exercise(NAME).check(executer_tool_call).message
+
+
+@pytest.mark.parametrize("body", ["...", "pass", '"""Words."""', "raise NotImplementedError"])
+def test_an_empty_function_is_not_wrong(body):
+    ex = exercise(NAME)
+    assert ex.check(answer(body)).status == "not attempted"
+    assert ex.record().tries == 0
+
+
+def test_a_function_may_use_what_is_beside_it():
+    helpers = "import json\ndef run(call, box): return SOLVE(call, box)\n"
+    from toolcall_lab.exercises import executer_tool_call
+
+    names = {"SOLVE": executer_tool_call}
+    exec(
+        helpers + f"def {NAME}(tool_call, boite_a_outils): return run(tool_call, boite_a_outils)",
+        names,
+    )
+    assert exercise(NAME).check(names[NAME]).passed
+
+
+# --- hints, solution, progress ------------------------------------------------------------------
+
+
+def wrong(name):
+    source = next(w.source for w in task_of(NAME).wrong if w.name == name)
+    return made(source, NAME)
+
+
+def test_the_hint_for_a_known_mistake_comes_first_then_the_others():
+    ex = exercise(NAME)
+    ex.check(wrong("arguments by position"))
+    hints = [str(ex.hint()) for _ in range(5)]
+    assert "by name: `function(**arguments)`" in hints[0]
+    assert [h.partition(":")[0] for h in hints[1:4]] == [f"**Hint {n} of 3" for n in (1, 2, 3)]
+    assert "all hints" in hints[4]
+    assert str(ex.hint(2)) == hints[2]
+    assert "no hint 9" in ex.hint(9)
+    assert ex.record().hints == (1, 2, 3)
+
+
+def test_the_solution_comes_after_three_different_tries():
+    ex = exercise(NAME)
+    for tries in range(3):
+        assert f"you have made {tries}" in ex.solution()
+        for _ in range(2):  # the same again is no new try
+            ex.check(answer(f"return {tries}"))
+    assert "def executer_tool_call(" in ex.solution()
+    assert "import json" in ex.solution()
+    assert ex.record().solution
+
+
+def test_the_solution_comes_after_success():
+    ex = exercise(NAME)
+    assert "Bravo!" in repr(ex.check(exercises.executer_tool_call))
+    assert "def executer_tool_call(" in ex.solution()
+    assert ex.record().tries == 0
+    assert exercise(NAME).status == "passed"
+    assert "✓  5 executer_tool_call  passed · best 12/12" in repr(progress())
+
+
+def test_a_changed_function_is_stale():
+    ex = exercise(NAME)
+    ex.check(answer("return 1"))
+    assert not ex.is_stale(answer("return 1"))
+    assert ex.is_stale(answer("return 2"))
+    assert ex.is_stale(answer("def f(): return 1\nreturn f()"))
+
+
+def test_an_unknown_name_or_language_is_said():
+    with pytest.raises(ToolcallLabError, match="Did you mean 'executer_tool_call'"):
+        exercise("executer_toolcall")
+    with pytest.raises(ToolcallLabError, match="en or fr, not 'de'"):
+        exercise(NAME, "de")
+
+
+def test_the_language_is_the_editions(monkeypatch):
+    assert "Exercice de la leçon 5 : " in repr(exercise(NAME, "fr"))
+    monkeypatch.setenv("TOOLCALL_LAB_LANGUAGE", "fr")
+    result = exercise(NAME).check(answer("return 1"))
+    assert "attendu" in repr(result)
+    assert "l'identifiant revient" in repr(result)
+
+
+def test_every_message_has_both_languages_and_the_same_gaps():
+    for key, text in MESSAGES.items():
+        assert isinstance(text, Text)
+        gaps = [sorted(re.findall(r"{(\w+)}", part)) for part in (text.en, text.fr)]
+        assert gaps[0] == gaps[1], key
+
+
+def test_a_broken_progress_file_is_kept_aside_and_said(home):
+    home.mkdir()
+    (home / "progress.json").write_text('{"exercises": [1')
+    assert exercise(NAME).record().tries == 0
+    result = exercise(NAME).check(answer("return 1"))
+    assert "is kept as" in repr(result).replace("it's", "is")
+    (kept,) = home.glob("progress.broken-*.json")
+    assert kept.read_text() == '{"exercises": [1'
+    assert exercise(NAME).record().tries == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", '{"exercises": {"a": 3}}', '{"exercises": {"a": {"best": 1}}}', "\x00"]
+)
+def test_no_progress_file_breaks_a_lesson(home, text):
+    home.mkdir()
+    (home / "progress.json").write_text(text)
+    repr(progress())
+    repr(exercise(NAME))
+    assert exercise(NAME).check(answer("return 1")).tests
+
+
+def test_a_folder_that_cannot_be_written_is_said(home):
+    home.write_text("a file, not a folder")
+    assert "couldn't be saved" in repr(exercise(NAME).check(answer("return 1")))
+
+
+def _write(name):
+    for n in range(30):
+        assert State.update(folder(), name, lambda kept, n=n: kept.hinted(n)) == ""
+
+
+def test_two_notebooks_at_once_lose_nothing(home):
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_write, args=(name,)) for name in ("a", "b")]
+    for process in writers:
+        process.start()
+    for process in writers:
+        process.join()
+    state = State.load(folder())
+    assert state.of("a").hints == state.of("b").hints == tuple(range(30))
+    assert json.loads((home / "progress.json").read_text())["version"] == 1
+
+
+def test_code_arguments_show_their_names_and_sources():
+    code = Code("import re\n\ndef f(x):\n    log('f', x)\n    return x\n\ng = f")
+    assert repr(code) == "g"
+    assert "log" not in code.shown()
+
+
+def test_it_works_in_plain_python(home):
+    script = (
+        "from toolcall_lab.exercises import exercise\n"
+        "def executer_tool_call(tool_call, boite_a_outils):\n    return 1\n"
+        "print(exercise('executer_tool_call').check(executer_tool_call))\n"
+        "import sys; assert 'ipywidgets' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "yours     it returned 1" in done.stdout
