@@ -46,6 +46,7 @@ def jupyterlab(folder: Path, home: Path) -> Iterator[str]:
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_RUNTIME_DIR": home / "runtime",
         "IPYTHONDIR": home / "ipython",
+        "TOOLCALL_LAB_HOME": home / "progress",
     }
     environment = os.environ | {name: str(place) for name, place in places.items()}
     environment.pop("TOOLCALL_LAB_STATIC", None)
@@ -91,8 +92,10 @@ def browser_page(width: int = 1300, height: int = 1000, *, dark: bool = False) -
         page.on("pageerror", lambda error: errors.append(f"exception: {error}"))
         page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         page.errors = errors  # type: ignore[attr-defined]
-        yield page
-        browser.close()
+        try:
+            yield page
+        finally:
+            browser.close()
 
 
 @contextmanager
@@ -108,8 +111,10 @@ def opened(page: Page, address: str, notebook: str, *, dark: bool = False) -> It
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
     )
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.ready")
-    yield
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    try:
+        yield
+    finally:
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
 
 
 def run_all(page: Page, seconds: float = 240) -> list[dict[str, Any]]:

@@ -4,9 +4,13 @@ import re
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from scripts.lab import browser_page, chromium, jupyterlab, opened, run_all
+from scripts.run_notebooks import METADATA
+from toolcall_lab.exercises import task_of
+from toolcall_lab.exercises.exercise import source_of
 
 ROOT = Path(__file__).parent.parent
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "en").glob("*.ipynb"))
@@ -71,4 +75,62 @@ def test_a_runs_pages_are_turned(address):
         assert first.get_by_role("button", name="Back").is_disabled()
         first.get_by_role("button", name="Next").click()
         outputs.filter(has_text=f"Step 2 of {steps}").last.wait_for()
+        assert page.errors == []
+
+
+def test_an_exercise_is_solved_with_the_keyboard_alone(tmp_path):
+    """A wrong answer, its check and hint; the right one, Bravo, the solution."""
+    task = task_of("executer_tool_call")
+    show = 'from toolcall_lab.exercises import exercise\n\nex = exercise("executer_tool_call")\nex'
+    cells = [nbformat.v4.new_code_cell(show), nbformat.v4.new_code_cell(task.stub)]
+    (tmp_path / "course").mkdir()
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    nbformat.write(notebook, tmp_path / "course" / "exercise.ipynb")
+    wrong = next(wrong for wrong in task.wrong if wrong.name == "the result isn't a text")
+    with (
+        jupyterlab(tmp_path / "course", tmp_path) as url,
+        browser_page() as page,
+        opened(page, url, "exercise.ipynb"),
+    ):
+        run_all(page)
+        view = page.locator(".jp-OutputArea-output").first
+
+        def press(button):
+            """From the answer's cell up to the panel, along to a button, and down again."""
+            page.keyboard.press("k")
+            for _ in range(6):
+                page.keyboard.press("Tab")
+                if (page.evaluate("document.activeElement.innerText") or "").strip() == button:
+                    break
+            page.keyboard.press("Enter")
+            page.keyboard.press("Escape")
+            page.locator(".jp-Cell").nth(1).press("Escape")
+
+        def write(source):
+            page.keyboard.press("Enter")
+            page.keyboard.press("Control+a")
+            page.keyboard.insert_text(source.strip())
+            page.keyboard.press("Control+Enter")
+            page.keyboard.press("Escape")
+
+        page.keyboard.press("Escape")
+        press("Check")
+        view.get_by_text("There is nothing in executer_tool_call yet").wait_for()
+        write(wrong.source)
+        press("Check")
+        view.get_by_text("failing · tests 3/5").first.wait_for()
+        view.get_by_text(
+            "it returned {'tool_call_id': 'call_2', 'name': 'add', 'result': 10}"
+        ).wait_for()
+        press("Hint")
+        view.get_by_text("Hint for what you did:").wait_for()
+        write("# changed\n" + source_of(task.solution))
+        view.get_by_text("changed since it was checked").wait_for()
+        press("Official solution")
+        view.get_by_text("you have made 1").wait_for()
+        press("Check")
+        view.get_by_text("Bravo!").wait_for()
+        view.get_by_text("passed · tests 5/5 + 7 hidden tests · tries 1 · course 1/11").wait_for()
+        press("Official solution")
+        view.locator("pre", has_text="def executer_tool_call(").wait_for()
         assert page.errors == []

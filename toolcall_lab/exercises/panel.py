@@ -26,6 +26,7 @@ class Panel:
         self.exercise = exercise
         self.shell: Any = get_ipython()
         self.statement, self.below = ipywidgets.HTML(), ipywidgets.HTML()
+        self.drawn: Any = None  # what it was drawn from
         buttons = []
         for message, icon, action in (
             ("check", "check", self.check),
@@ -64,9 +65,9 @@ class Panel:
         if function is not None and exercise.is_stale(function):
             summary = f"{SIGNS['stale']} {self._say('stale')} · {summary}"
         markup = statement_html(exercise.task, summary, exercise.language)
-        if markup != self.statement.value:
-            self.statement.value = markup
-            self.below.value = self._verdict()
+        if (markup, exercise.result) != self.drawn:
+            self.drawn = (markup, exercise.result)
+            self.statement.value, self.below.value = markup, self._verdict()
 
     def _verdict(self) -> str:
         result = self.exercise.result
