@@ -26,7 +26,8 @@ from toolcall_lab.gbnf import llama_grammar
 from toolcall_lab.models.catalog import sha256_of
 
 RESULTS = HERE / "results"
-MAX_TOKENS = 96
+MAX_TOKENS = {"simple": 128, "multiple": 128, "irrelevance": 128}  # BFCL's calls are longer
+COURSE_TOKENS = 96
 OBJECT = {"type": "object"}
 NOTE = {  # what "guaranteed JSON" is made of, mostly: any name, any arguments
     "type": "object",
@@ -43,32 +44,32 @@ NOTE = {  # what "guaranteed JSON" is made of, mostly: any name, any arguments
 Answer = tuple[str, int, int | None, str]  # text, tokens, evaluations, why it ended
 
 
-def free(llm: Any, ids: list[int], box: Toolbox, note: Any = None) -> Answer:
+def free(llm: Any, ids: list[int], box: Toolbox, most: int, note: Any = None) -> Answer:
     before = getattr(llm, "evaluations", 0)
-    output = llm(ids, max_tokens=MAX_TOKENS, temperature=0.0, stop=STOP, grammar=note)
+    output = llm(ids, max_tokens=most, temperature=0.0, stop=STOP, grammar=note)
     choice = output["choices"][0]
     evaluations = llm.evaluations - before
     return choice["text"], len(choice["tokens"]), evaluations, choice["finish_reason"]
 
 
-def json_of_a_call(llm: Any, ids: list[int], box: Toolbox) -> Answer:
-    return free(llm, ids, box, llama_grammar(llm, NOTE))
+def json_of_a_call(llm: Any, ids: list[int], box: Toolbox, most: int) -> Answer:
+    return free(llm, ids, box, most, llama_grammar(llm, NOTE))
 
 
-def call(llm: Any, ids: list[int], box: Toolbox) -> Answer:
-    return _held(llm, ids, grammar.tool_call(box))
+def call(llm: Any, ids: list[int], box: Toolbox, most: int) -> Answer:
+    return _held(llm, ids, grammar.tool_call(box), most)
 
 
-def call_or_text(llm: Any, ids: list[int], box: Toolbox) -> Answer:
-    return _held(llm, ids, grammar.tool_call_or_text(box))
+def call_or_text(llm: Any, ids: list[int], box: Toolbox, most: int) -> Answer:
+    return _held(llm, ids, grammar.tool_call_or_text(box), most)
 
 
-def _held(llm: Any, ids: list[int], constraint: grammar.Constraint) -> Answer:
-    made = grammar.generate(llm, ids, constraint, max_tokens=MAX_TOKENS)
+def _held(llm: Any, ids: list[int], constraint: grammar.Constraint, most: int) -> Answer:
+    made = grammar.generate(llm, ids, constraint, max_tokens=most)
     return made.text, len(made.tokens), made.evaluations, made.finish_reason
 
 
-RUNGS: dict[str, Callable[[Any, list[int], Toolbox], Answer]] = {
+RUNGS: dict[str, Callable[[Any, list[int], Toolbox, int], Answer]] = {
     "free text": free,
     "JSON of a call": json_of_a_call,
     "call of the toolbox": call,
@@ -147,10 +148,11 @@ def measure(llm: Any, items: list[dict[str, Any]], rungs: list[tuple[str, bool]]
                 continue
             prompt, box = ask(item, examples)
             ids = prompt.tokens(llm)
+            most = MAX_TOKENS.get(item["kind"], COURSE_TOKENS)
             llm.next_logits(ids)  # read before the clock starts: all rungs have the same prompt
             for name in names:
                 started = time.perf_counter()
-                text, tokens, evaluations, finish_reason = RUNGS[name](llm, ids, box)
+                text, tokens, evaluations, finish_reason = RUNGS[name](llm, ids, box, most)
                 line = {
                     "model": llm.name,
                     "id": item["id"],
@@ -199,13 +201,14 @@ def load(model: str, threads: int | None) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="*", help="plain, trained, a name or a path")
+    parser.add_argument("--sets", nargs="*", default=["requests", "bfcl"])
     parser.add_argument("--every", type=int, default=1, help="take each n-th item only")
     parser.add_argument("--rungs", nargs="*", default=list(RUNGS), choices=list(RUNGS))
     parser.add_argument("--no-examples", action="store_true", help="leave the examples out")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--report", action="store_true", help="write tables and chart")
     options = parser.parse_args()
-    items = (requests() + requests("bfcl"))[:: options.every]
+    items = [item for name in options.sets for item in requests(name)][:: options.every]
     shown = (False,) if options.no_examples else (False, True)
     rungs = [(name, examples) for name in options.rungs for examples in shown]
     for model in options.model:
@@ -213,9 +216,7 @@ def main() -> None:
     if options.report:
         from reliability_report import report
 
-        report(
-            [line for file in sorted(RESULTS.glob("reliability-*.jsonl")) for line in read(file)]
-        )
+        report(read(file) for file in sorted(RESULTS.glob("reliability-*.jsonl")))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
-    for part in ("notebooks", "recordings", "training"):
+    for part in ("notebooks", "recordings", "training", "docs"):
         shutil.copytree(ROOT / part, folder / part)
     with jupyterlab(folder, tmp_path_factory.mktemp("home")) as url:
         yield url
