@@ -22,7 +22,7 @@ from .errors import RoomError, ToolcallLabError
 from .models import Model
 from .parsing import Reading, read_tool_calls
 from .prefix import shared_prefix
-from .run import Pruning, Run, Step, piece_texts
+from .run import Pruning, Run, Step, piece_texts, tokens_of
 from .shapes import CALL_KEY
 from .tools import Toolbox, ToolCall, ToolResult
 
@@ -310,6 +310,7 @@ def _written(sent: Step, completion: Completion, reading: Reading | None = None)
         read_seconds=completion.read_seconds,
         model=completion.model,
         kind=completion.kind,
+        records=completion.records,
     )
 
 
@@ -381,4 +382,5 @@ def _keep(run: Run, llm: Model, step: Step) -> None:
     """Adds a step to the run, with the texts of the tokens that it brought."""
     before = run.steps[-1].prompt if run.steps else Prompt()
     spans = [*step.prompt_tokens[step.prompt.shared(before) :], step.completion_tokens or ()]
-    run.add(step, piece_texts(llm.detokenize, (token for ids in spans for token in ids)))
+    seen = tokens_of((token for ids in spans for token in ids), step.records)
+    run.add(step, piece_texts(llm.detokenize, seen))

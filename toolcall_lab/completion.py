@@ -19,6 +19,7 @@ class Completion:
 
     `evaluated`: how many tokens of the prompt it had to read (None: it doesn't say). `seconds` is
     the time of all, `read_seconds` that of the prompt alone. `model` and `kind` say who spoke.
+    `records` tell how each token came about, if it was written under a constraint.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Completion:
     constraint: str | None = None
     model: str = ""
     kind: str = ""
+    records: tuple[grammar.TokenRecord, ...] = ()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -113,6 +115,7 @@ def _constrained(
         constraint.name,
         made.model,
         made.kind,
+        made.records,
     )
 
 

@@ -46,8 +46,8 @@ class TokenRecord:
 
     A `forced` token was the only continuation; nothing was chosen, and the rest is empty. Otherwise
     `probability` is what the model gave it, `allowed` how many tokens the constraint allowed, and
-    `mass` the probability of these together; `top` holds the likeliest tokens of all, as
-    `(id, probability, whether it was allowed)`.
+    `mass` the probability of these together; `top` holds the likeliest tokens of all and of the
+    allowed ones, as `(id, probability, whether it was allowed)`.
     """
 
     token: int
@@ -56,6 +56,13 @@ class TokenRecord:
     allowed: int | None = None
     mass: float | None = None
     top: tuple[tuple[int, float, bool], ...] = ()
+
+    @classmethod
+    def of(cls, *values: Any) -> TokenRecord:
+        """The record of these values as JSON has kept them."""
+        token, forced, probability, allowed, mass, top = values
+        alternatives = tuple((i, p, ok) for i, p, ok in top)
+        return cls(token, forced, probability, allowed, mass, alternatives)
 
 
 @dataclass(frozen=True)
@@ -240,7 +247,7 @@ class _Hearing:
         return number
 
 
-TOP = 5  # likeliest tokens in a record
+TOP, TOP_ALLOWED = 5, 3  # likeliest tokens in a record, of all and of the allowed ones
 
 
 def _record(token: int, logits: Any, mask: Any) -> TokenRecord:
@@ -248,11 +255,21 @@ def _record(token: int, logits: Any, mask: Any) -> TokenRecord:
 
     weights = np.exp(logits - logits.max())
     shares = weights / weights.sum()
-    best = np.argpartition(-shares, TOP)[:TOP]
-    best = best[np.argsort(-shares[best])]
-    top = tuple((int(i), round(float(shares[i]), 6), bool(mask[i])) for i in best)
+    best = {*_likeliest(shares, TOP), *_likeliest(np.where(mask, shares, 0), TOP_ALLOWED)}
+    top = tuple(
+        (int(i), round(float(shares[i]), 6), bool(mask[i]))
+        for i in sorted(best, key=lambda i: -shares[i])
+    )
     probability, mass = (round(float(value), 6) for value in (shares[token], shares[mask].sum()))
     return TokenRecord(token, False, probability, int(mask.sum()), mass, top)
+
+
+def _likeliest(shares: Any, n: int) -> list[int]:
+    """The places of the n highest shares that aren't zero."""
+    import numpy as np
+
+    best = np.argpartition(-shares, n)[:n]
+    return [int(i) for i in best if shares[i] > 0]
 
 
 def _to_answer(made: Generation) -> dict[str, Any]:
@@ -280,10 +297,7 @@ def _to_answer(made: Generation) -> dict[str, Any]:
 
 def _from_answer(answer: dict[str, Any]) -> Generation:
     choice, usage, kept = answer["choices"][0], answer["usage"], answer["generation"]
-    records = tuple(
-        TokenRecord(token, forced, share, allowed, mass, tuple((i, p, ok) for i, p, ok in top))
-        for token, forced, share, allowed, mass, top in kept["records"]
-    )
+    records = tuple(TokenRecord.of(*record) for record in kept["records"])
     return Generation(
         text=choice["text"],
         tokens=choice["tokens"],

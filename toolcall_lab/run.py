@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .chatml import Prompt, Span
 from .errors import ToolcallLabError
+from .generation import TokenRecord
 from .jsonl import json_line
 from .tools import ToolCall, ToolResult
 
@@ -64,7 +65,8 @@ class Step:
     `tokens_evaluated` prompt tokens were read, `tokens_reused` were still in the model's context
     (None: the model doesn't say). Times are in seconds; `read_seconds` of `model_seconds` went into
     reading the prompt. `model` and `kind` say who wrote this completion, which may be another model
-    than the run's: a recording's fallback. `pruning` is what was dropped before this step.
+    than the run's: a recording's fallback. `pruning` is what was dropped before this step, and
+    `records` tell how each token of the completion came about, if it was held to a constraint.
     """
 
     prompt: Prompt
@@ -84,6 +86,7 @@ class Step:
     model: str = ""
     kind: str = ""
     pruning: Pruning | None = None
+    records: tuple[TokenRecord, ...] = ()
 
     @property
     def call(self) -> ToolCall | None:
@@ -240,6 +243,7 @@ def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[st
     value["calls"] = [asdict(call) for call in step.calls]
     value["results"] = [asdict(result) for result in step.results]
     value["pruning"] = asdict(step.pruning) if step.pruning else None
+    value["records"] = [astuple(record) for record in step.records]
     return {"step": value, "pieces": pieces}
 
 
@@ -273,6 +277,7 @@ def _step_from_json(value: dict[str, Any], before: Step | None, style: str) -> S
         value["pruning"] = Pruning(
             **value["pruning"] | {"dropped": tuple(value["pruning"]["dropped"])}
         )
+    value["records"] = tuple(TokenRecord.of(*record) for record in value.get("records", ()))
     return Step(prompt=Prompt(spans, style=style), prompt_tokens=tuple(ids), **value)
 
 
@@ -280,6 +285,11 @@ def _ids(value: list[int] | None) -> tuple[int, ...] | None:
     return None if value is None else tuple(value)
 
 
-def piece_texts(detokenize: Any, ids: Iterator[int]) -> dict[int, str]:
+def tokens_of(tokens: Iterable[int], records: Iterable[TokenRecord]) -> set[int]:
+    """These tokens and those that the records name."""
+    return {*tokens, *(token for record in records for token, _, _ in record.top)}
+
+
+def piece_texts(detokenize: Any, ids: Iterable[int]) -> dict[int, str]:
     """What each token id shows: its text, control tokens included, odd bytes as `\\xNN`."""
     return {i: detokenize([i], special=True).decode("utf-8", "backslashreplace") for i in set(ids)}

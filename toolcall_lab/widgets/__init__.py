@@ -5,5 +5,6 @@ from .context_gauge import ContextGauge
 from .prompt_view import PromptView
 from .said import Said
 from .timeline import Timeline
+from .token_view import TokenView
 
-__all__ = ["CallReader", "ContextGauge", "PromptView", "Said", "Timeline"]
+__all__ = ["CallReader", "ContextGauge", "PromptView", "Said", "Timeline", "TokenView"]
