@@ -19,3 +19,7 @@ class ConstraintError(ToolcallLabError):
 
 class RoomError(ConstraintError):
     """There is no room for what a constraint asks for."""
+
+
+class Stopped(KeyboardInterrupt):
+    """What somebody does who presses Stop: an interrupt, for the thread in which a model runs."""

@@ -19,10 +19,11 @@ import loky
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import ModelError, Stopped
 from .catalog import KnownAdapter, KnownModel
 from .loading import explained, one_sentence
 
+STOPPABLE = 64  # tokens of a prompt read at once where a Stop is waited for: half a second
 BYTES_LEFT = 3  # tokens that may follow max_tokens, to end a character of several bytes
 
 
@@ -43,6 +44,7 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
     kind = "live"
     streams = True
     name = "The model"
+    stopping: threading.Event | None = None
     _is_closed = False
 
     def __init__(
@@ -125,11 +127,19 @@ class LocalModel(llama_cpp.Llama):  # type: ignore[misc]
             yield token
 
     def eval(self, tokens: Sequence[int]) -> None:
-        """`llama_cpp.Llama.eval`, counted."""
+        """`llama_cpp.Llama.eval`, counted.
+
+        With a `stopping` event it reads in small batches, and raises `Stopped` before the next one
+        once the event is set: that's how another thread ends a generation.
+        """
+        at_once = len(tokens) if self.stopping is None else STOPPABLE
         with self.claimed():
             self._turn = None
-            super().eval(tokens)
-        self.tokens_evaluated += len(tokens)
+            for start in range(0, len(tokens), max(1, at_once)):
+                if self.stopping is not None and self.stopping.is_set():
+                    raise Stopped
+                super().eval(batch := tokens[start : start + at_once])
+                self.tokens_evaluated += len(batch)
         self.evaluations += bool(tokens)
 
     def reset(self) -> None:

@@ -1,5 +1,6 @@
 """What you look at: each view takes data and gives text, HTML, and controls in JupyterLab."""
 
+from .agent_player import AgentPlayer
 from .call_reader import CallReader
 from .context_gauge import ContextGauge
 from .prompt_view import PromptView
@@ -7,4 +8,12 @@ from .said import Said
 from .timeline import Timeline
 from .token_view import TokenView
 
-__all__ = ["CallReader", "ContextGauge", "PromptView", "Said", "Timeline", "TokenView"]
+__all__ = [
+    "AgentPlayer",
+    "CallReader",
+    "ContextGauge",
+    "PromptView",
+    "Said",
+    "Timeline",
+    "TokenView",
+]

@@ -67,24 +67,28 @@ class Timeline:
         return "; ".join(dict.fromkeys(said))
 
     def _what(self, step: Step) -> str:
-        """The step in a line: its calls with their results, its problem, or its text."""
-        parts = [f"pruned ({step.pruning.policy}); "] if step.pruning else []
-        if step.problem:
-            return "".join([*parts, f"{step.problem}: {step.message}"])
-        if not step.calls:
-            return "".join([*parts, step.completion])
-        lost = "(interrupted)" if self.run.ending == "interrupted" else "(not made)"
-        for number, call in enumerate(step.calls):
-            result = step.results[number] if number < len(step.results) else None
-            said = f"{'error: ' if result.error else ''}{result.text}" if result else lost
-            parts.append(f"{call} -> {one_line(said, 60)}; ")
-        return "".join(parts).removesuffix("; ")
+        return what_happened(step, interrupted=self.run.ending == "interrupted")
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return bundle(self.to_text(), self.to_html())
+
+
+def what_happened(step: Step, *, interrupted: bool = False) -> str:
+    """A step in a line: its calls with their results, its problem, or its text."""
+    parts = [f"pruned ({step.pruning.policy}); "] if step.pruning else []
+    if step.problem:
+        return "".join([*parts, f"{step.problem}: {step.message}"])
+    if not step.calls:
+        return "".join([*parts, step.completion])
+    lost = "(interrupted)" if interrupted else "(not made)"
+    for number, call in enumerate(step.calls):
+        result = step.results[number] if number < len(step.results) else None
+        said = f"{'error: ' if result.error else ''}{result.text}" if result else lost
+        parts.append(f"{call} -> {one_line(said, 60)}; ")
+    return "".join(parts).removesuffix("; ")
 
 
 def _row(number: int, step: Step, longest: float, what: str) -> str:
