@@ -3,15 +3,17 @@
 import inspect
 import json
 import multiprocessing
+import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
 import toolcall_lab.exercises as exercises
 from toolcall_lab.errors import ToolcallLabError
-from toolcall_lab.exercises import NAMES, exercise, grading, progress, task_of
+from toolcall_lab.exercises import NAMES, exercise, grading, progress, running, task_of
 from toolcall_lab.exercises.grading import grade, known_outcomes, recognised, succeeded
 from toolcall_lab.exercises.messages import MESSAGES, say
 from toolcall_lab.exercises.progress import State, folder
@@ -215,8 +217,16 @@ def test_one_endless_call_does_not_cost_the_others(impatient):
         ("tool_call.clear()\nreturn 1", "it changed its argument `tool_call`"),
         ("boite_a_outils.pop('search')\nreturn 1", "it changed its argument `boite_a_outils`"),
         ("return (1, 2)", "it returned (1, 2)"),
-        ("yield 1", "it returned <generator object"),
         ("x = []\nx.append(x)\nreturn x", "it returned [[["),
+        ("return 'x' * 40_000_000", "a value of type str; plain data"),
+        ("return list(range(300_000))", "a value of type list; plain data"),
+        ("a = 1\nfor _ in range(60): a = [a, a]\nreturn a", "a value of type list; plain data"),
+        ("import sys\nsys.stdout.close()\nreturn 1", "it returned 1"),
+        ("import sys\nsys.stdout.buffer.write(b'x')\nreturn 1", "it returned 1"),
+        ("for fd in range(3, 12):\n    try: os.write(fd, b'{}x\\n')\n    except OSError: pass",
+         "it ended the whole process"),
+        ("json.dumps = lambda *a, **k: '{}'\nreturn 1", "it returned 1"),
+        ("class timeout(Exception): pass\nraise timeout", "it raised timeout"),
         ("return float('nan')", "it returned nan"),
         ("return '\\ud800'", "it returned '\\ud800'"),
         ("return 10**5000", "it returned <its repr raised ValueError>"),
@@ -241,6 +251,9 @@ def test_what_a_function_does_is_said_in_a_sentence(body, said):
         (len, "a value of type builtin_function_or_method"),
         (lambda a, b: 1, "takes (a, b), and it must take (tool_call, boite_a_outils)"),
         (lambda *tools: 1, "takes (*tools)"),
+        (lambda *, tool_call, boite_a_outils: 1, "takes (*, tool_call, boite_a_outils)"),
+        (lambda tool_call, boite_a_outils, more: 1, "takes (tool_call, boite_a_outils, more)"),
+        (type("\x1b[2J", (), {})(), "a value of type "),
     ],
 )
 def test_what_is_no_such_function_is_said(thing, said):
@@ -255,6 +268,112 @@ def test_an_async_function_is_refused():
     assert "plain `def`" in exercise(NAME).check(function).message
 
 
+def test_a_generator_is_refused():
+    assert "use `return`" in exercise(NAME).check(answer("yield 1")).message
+
+
+def test_what_pretends_to_be_a_function_is_refused():
+    from unittest.mock import Mock
+
+    class Liar:
+        __class__ = property(lambda self: 1 / 0)
+
+    class Loud:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    for thing in (Mock(spec=exercises.executer_tool_call), Liar(), Loud()):
+        result = exercise(NAME).check(thing)
+        assert "not a function" in result.message
+        assert "\x1b" not in repr(result)
+
+
+def test_odd_signatures_and_decorators_are_no_obstacle():
+    import functools
+
+    def logged(function):
+        @functools.wraps(function)
+        def around(*args, **options):
+            return function(*args, **options)
+
+        return around
+
+    assert exercise(NAME).check(logged(made(source_of_solution(), NAME))).passed
+    odd = made(source_of_solution(), NAME)
+    odd.__signature__ = 5
+    assert exercise(NAME).check(odd).passed
+    ring = made(source_of_solution(), NAME)
+    ring.__wrapped__ = ring
+    assert exercise(NAME).check(ring).passed
+
+
+def source_of_solution():
+    from toolcall_lab.exercises.exercise import source_of
+
+    return source_of(exercises.executer_tool_call)
+
+
+def test_what_a_function_starts_ends_with_it(tmp_path):
+    """It forks, and leaves a child that goes on."""
+    mark = tmp_path / "alive"
+    body = (
+        f"if not os.fork():\n    import time\n    time.sleep(1.5)\n    open({str(mark)!r}, 'w')\n"
+        "    os._exit(0)\nreturn 1"
+    )
+    started = time.monotonic()
+    assert "it returned 1" in exercise(NAME).check(answer(body)).tests[0].got
+    assert time.monotonic() - started < 20
+    time.sleep(2)
+    assert not mark.exists()
+
+
+def test_a_check_inside_of_a_check_is_refused():
+    body = (
+        "from toolcall_lab.exercises import exercise\n"
+        "return exercise('executer_tool_call').check(executer_tool_call).message"
+    )
+    result = exercise(NAME).check(answer(body))
+    assert "a check inside of a check" in result.tests[0].got
+
+
+def test_a_disarmed_watchdog_is_not_the_only_one(impatient, monkeypatch):
+    monkeypatch.setattr(running, "SLACK", 0.5)
+    body = "import faulthandler\nfaulthandler.cancel_dump_traceback_later()\nwhile True: pass"
+    assert exercise(NAME).check(answer(body)).tests[0].got.startswith("it didn't end")
+
+
+def test_a_path_object_in_sys_path_is_no_obstacle(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])
+    assert exercise(NAME).check(exercises.executer_tool_call).passed
+
+
+class Loud:
+    def __reduce__(self):
+        raise SystemExit
+
+
+def test_a_schema_that_would_take_for_ever_is_refused():
+    source = (
+        "def tool_call_schema(tools):\n    d = {'a0': False}\n    for i in range(1, 60):\n"
+        "        d[f'a{i}'] = {'anyOf': [{'$ref': f'#/$defs/a{i - 1}'}] * 2}\n"
+        "    return {'$defs': d, '$ref': '#/$defs/a59'}"
+    )
+    result = exercise("tool_call_schema").check(made(source, "tool_call_schema"))
+    assert result.status == "failing"
+
+
+def test_a_subclass_of_the_exception_counts():
+    source = source_of_task("definir_outil").replace("raise ValueError(", "raise Mine(")
+    function = made(f"class Mine(ValueError): pass\n{source}", "definir_outil")
+    assert exercise("definir_outil").check(function).passed
+
+
+def source_of_task(name):
+    from toolcall_lab.exercises.exercise import source_of
+
+    return source_of(task_of(name).solution)
+
+
 def test_what_cannot_be_copied_is_said():
     import threading
 
@@ -263,6 +382,12 @@ def test_what_cannot_be_copied_is_said():
     def executer_tool_call(tool_call, boite_a_outils):
         with lock:
             return 1
+
+    assert "can't be copied" in exercise(NAME).check(executer_tool_call).message
+    loud = Loud()
+
+    def executer_tool_call(tool_call, boite_a_outils):
+        return loud
 
     assert "can't be copied" in exercise(NAME).check(executer_tool_call).message
 
@@ -300,7 +425,7 @@ def test_the_hint_for_a_known_mistake_comes_first_then_the_others():
     hints = [str(ex.hint()) for _ in range(5)]
     assert "by name: `function(**arguments)`" in hints[0]
     assert [h.partition(":")[0] for h in hints[1:4]] == [f"**Hint {n} of 3" for n in (1, 2, 3)]
-    assert "all hints" in hints[4]
+    assert "all the hints" in hints[4]
     assert str(ex.hint(2)) == hints[2]
     assert "no hint 9" in ex.hint(9)
     assert ex.record().hints == (1, 2, 3)
@@ -332,6 +457,36 @@ def test_a_changed_function_is_stale():
     assert not ex.is_stale(answer("return 1"))
     assert ex.is_stale(answer("return 2"))
     assert ex.is_stale(answer("def f(): return 1\nreturn f()"))
+    names = {}
+    for number in (1, 2):
+        exec(
+            f"def helper(): return {number}\n"
+            "def executer_tool_call(tool_call, boite_a_outils): return helper()",
+            names,
+        )
+        assert ex.is_stale(names[NAME])
+        ex.check(names[NAME])
+
+
+def test_the_same_code_has_the_same_fingerprint_in_each_session():
+    script = (
+        "from toolcall_lab.exercises.exercise import fingerprint\n"
+        "def f(x): return x in {'string', 'integer', 'array', 'object'}\nprint(fingerprint(f))"
+    )
+    found = {
+        subprocess.check_output(
+            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}
+        )
+        for seed in "12"
+    }
+    assert len(found) == 1
+
+
+def test_what_is_no_attempt_is_no_try():
+    ex = exercise(NAME)
+    ex.check(5)
+    ex.check(answer("raise NotImplementedError('todo')"))
+    assert ex.record().tries == 0
 
 
 def test_an_unknown_name_or_language_is_said():
@@ -368,7 +523,15 @@ def test_a_broken_progress_file_is_kept_aside_and_said(home):
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", '{"exercises": {"a": 3}}', '{"exercises": {"a": {"best": 1}}}', "\x00"]
+    "text",
+    [
+        "[]",
+        '{"exercises": {"a": 3}}',
+        '{"exercises": {"a": {"best": 1}}}',
+        "\x00",
+        "[" * 200000,
+        '{"exercises": {"executer_tool_call": {"tries": Infinity}}}',
+    ],
 )
 def test_no_progress_file_breaks_a_lesson(home, text):
     home.mkdir()
@@ -376,6 +539,24 @@ def test_no_progress_file_breaks_a_lesson(home, text):
     repr(progress())
     repr(exercise(NAME))
     assert exercise(NAME).check(answer("return 1")).tests
+
+
+def test_a_hint_says_that_the_file_was_broken(home):
+    home.mkdir()
+    (home / "progress.json").write_text("{")
+    assert "couldn't be read" in exercise(NAME).hint(1)
+
+
+def test_what_another_version_wrote_is_kept(home):
+    home.mkdir()
+    file = home / "progress.json"
+    file.write_text('{"version": 1, "more": 7, "exercises": {"executer_tool_call": {"when": 5}}}')
+    exercise(NAME).hint(1)
+    kept = json.loads(file.read_text())
+    assert (kept["more"], kept["exercises"][NAME]["when"]) == (7, 5)
+    file.write_text('{"version": 2, "exercises": {}}')
+    assert "version 2" in exercise(NAME).hint(1)
+    assert json.loads(file.read_text())["version"] == 2
 
 
 def test_a_folder_that_cannot_be_written_is_said(home):
@@ -415,4 +596,4 @@ def test_it_works_in_plain_python(home):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "yours     it returned 1" in done.stdout
+    assert "your result  it returned 1" in done.stdout

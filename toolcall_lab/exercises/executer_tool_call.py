@@ -83,7 +83,7 @@ _FALSY = Text(
     "un résultat qui vaut faux est un résultat",
 )
 _WHY_FALSY = Text(
-    "0 unread mails is an answer. If it's lost, the model asks again, or makes one up.",
+    "0 unread emails is an answer. If it's lost, the model asks again, or makes one up.",
     "0 courriel non lu est une réponse. Si elle se perd, le modèle redemande, ou invente.",
 )
 
@@ -96,14 +96,15 @@ TASK = Task(
         'form: its `"id"`, and under `"function"` the `"name"` and the `"arguments"`, which are a '
         "*JSON string*. `boite_a_outils` (toolbox) is a dictionary from names to functions. Call "
         "the function with the arguments by name, and return a dictionary with `tool_call_id`, "
-        "`name` and `result`, the result as a text. If there is no tool of this name, return "
-        "`error`, a text that names it, in place of `result`.",
+        "`name` and `result`, the result made a text by `str`. If there is no tool of this "
+        "name, return `error`, a text that names it, in place of `result`.",
         "Écris `executer_tool_call(tool_call, boite_a_outils)`. `tool_call` est un appel au format "
         'd\'OpenAI : son `"id"`, et sous `"function"` le nom (`"name"`) et les arguments '
         '(`"arguments"`), qui sont une *chaîne JSON*. `boite_a_outils` est un dictionnaire qui va '
         "des noms aux fonctions. Appelle la fonction avec les arguments par leur nom, et renvoie "
-        "un dictionnaire avec `tool_call_id`, `name` et `result`, le résultat en texte. S'il n'y a "
-        "pas d'outil de ce nom, renvoie `error`, un texte qui le nomme, à la place de `result`.",
+        "un dictionnaire avec `tool_call_id`, `name` et `result`, le résultat mis en texte par "
+        "`str`. S'il n'y a pas d'outil de ce nom, renvoie `error`, un texte qui le nomme, à la "
+        "place de `result`.",
     ),
     stub="def executer_tool_call(tool_call, boite_a_outils):\n    ...",
     cases=(
@@ -241,7 +242,8 @@ TASK = Task(
     hints=(
         Text(
             'The name is at `tool_call["function"]["name"]`. Look it up before anything else.',
-            'Le nom est dans `tool_call["function"]["name"]`. Cherche-le avant tout le reste.',
+            'Le nom est dans `tool_call["function"]["name"]`. Cherche-le dans la boîte avant tout '
+            "le reste.",
         ),
         Text(
             "`json.loads` makes a dictionary of the arguments' text, and `function(**arguments)` "
@@ -291,6 +293,26 @@ def executer_tool_call(tool_call, boite_a_outils):
                 "`str(…)`.",
                 "L'outil a renvoyé un nombre, et toi aussi. Le prompt est du texte : passe-le à "
                 "`str(…)`.",
+            ),
+        ),
+        Wrong(
+            "the result as JSON",
+            """
+import json
+
+def executer_tool_call(tool_call, boite_a_outils):
+    name = tool_call["function"]["name"]
+    if name not in boite_a_outils:
+        return {"tool_call_id": tool_call["id"], "name": name, "error": f"Unknown tool: {name}"}
+    result = boite_a_outils[name](**json.loads(tool_call["function"]["arguments"]))
+    if not isinstance(result, str):
+        result = json.dumps(result)
+    return {"tool_call_id": tool_call["id"], "name": name, "result": result}
+""",
+            Text(
+                "You write what isn't a text as JSON. The contract here is simpler: `str(result)`.",
+                "Tu écris en JSON ce qui n'est pas un texte. Le contrat ici est plus simple : "
+                "`str(result)`.",
             ),
         ),
         Wrong(

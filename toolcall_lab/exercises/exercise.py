@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import types
 from typing import Any
 
 from ..widgets.html import bundle, static
@@ -83,7 +84,7 @@ class Exercise:
         """Runs all tests on your function, and keeps what came of it."""
         made = grade(self.task, function, self.language)
         note = ""
-        if made.status != "not attempted":
+        if made.tests:
             note = self._keep(made, fingerprint(function))
         self.result = CheckResult(self.task, made, self.language, note)
         self._checked, self._hinted = fingerprint(function), 0
@@ -95,7 +96,7 @@ class Exercise:
         """The next hint, the one for what you did first if that is a known mistake; or hint `n`."""
         of = len(self.task.hints)
         if n is not None:
-            if n not in range(1, of + 1):
+            if type(n) is not int or not 1 <= n <= of:
                 return Words(self._say("no such hint", n=n, of=of))
             return self._hint(n)
         self._hinted += 1
@@ -110,10 +111,10 @@ class Exercise:
         record = self.record()
         if not (record.passed or record.tries >= TRIES):
             return Words(self._say("solution later", tries=record.tries))
-        self._update(lambda kept: kept.looked())
+        note = self._update(lambda kept: kept.looked())
         source = source_of(self.task.solution)
         head, after = self._say("solution"), self.task.explanation(self.language)
-        return Words(f"**{head}**\n\n```python\n{source}\n```\n\n{after}")
+        return Words(f"**{head}**\n\n```python\n{source}\n```\n\n{after}{_behind(note)}")
 
     def record(self) -> Record:
         """What is kept of this exercise: tries, the best score, whether it was passed."""
@@ -131,9 +132,9 @@ class Exercise:
         return "passed" if self.record().passed else "not attempted"
 
     def _hint(self, n: int) -> Words:
-        self._update(lambda kept: kept.hinted(n))
+        note = self._update(lambda kept: kept.hinted(n))
         hint = self.task.hints[n - 1](self.language)
-        return Words(self._say("hint of", n=n, of=len(self.task.hints), hint=hint))
+        return Words(self._say("hint of", n=n, of=len(self.task.hints), hint=hint) + _behind(note))
 
     def _keep(self, made: Grade, code: str) -> str:
         score = (sum(test.passed for test in made.tests), len(self.task.cases))
@@ -199,6 +200,10 @@ class Overview:
         return bundle(repr(self), overview_html(self.tasks, self.state, self.language))
 
 
+def _behind(note: str) -> str:
+    return f"\n\n{note}" if note else ""
+
+
 def source_of(function: Any) -> str:
     """A function's source with what it needs of its module: imports, constants, helpers."""
     text = inspect.getsource(inspect.getmodule(function))  # type: ignore[arg-type]
@@ -229,12 +234,40 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 def fingerprint(function: Any) -> str:
-    """What tells two versions of a function apart: its code, not its lines' numbers."""
-    code = getattr(function, "__code__", None)
-    return hashlib.sha256(repr(code and _marks(code)).encode()).hexdigest()[:16]
+    """What tells two versions of a function apart: the code of it and of what it uses, without
+    lines' numbers. The same code has the same fingerprint in each session."""
+    if type(function) is not types.FunctionType:
+        return ""
+    return hashlib.sha256(repr(_marks(function, [])).encode()).hexdigest()[:16]
 
 
-def _marks(code: Any) -> list[Any]:
-    """A code's instructions and constants, those of inner functions too."""
-    kept = [_marks(const) if hasattr(const, "co_code") else const for const in code.co_consts]
-    return [code.co_code.hex(), kept, code.co_names, code.co_varnames]
+def _marks(value: Any, seen: list[Any]) -> Any:
+    if type(value) is frozenset:
+        return sorted(map(repr, value))
+    if type(value) in (tuple, list):
+        return [_marks(item, seen) for item in value]
+    if type(value) is types.CodeType:
+        return [value.co_code.hex(), _marks(value.co_consts, seen), value.co_names]
+    if type(value) is not types.FunctionType:
+        plain = type(value) in (str, int, float, bool, type(None))
+        return repr(value) if plain else type(value).__name__
+    if any(value is one for one in seen):
+        return value.__name__
+    seen.append(value)
+    cells = [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
+    used = [value.__globals__.get(name) for name in _names(value.__code__)]
+    parts = [value.__code__, value.__defaults__, list((value.__kwdefaults__ or {}).items())]
+    return [_marks(part, seen) for part in [*parts, *cells, *used]]
+
+
+def _names(code: types.CodeType) -> list[str]:
+    """The global names that a code and the functions in it use."""
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return [*code.co_names, *(name for one in inner for name in _names(one))]
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:  # it's filled later
+        return False

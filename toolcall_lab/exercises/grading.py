@@ -10,13 +10,13 @@ import functools
 import inspect
 import linecache
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .messages import say
-from .running import NOT_RUN, SECONDS, NotCopied, run
+from .running import NOT_RUN, SECONDS, NotCopied, Other, run
 from .task import Case, Code, Expect, Failure, Outcome, Raises, Task, Wrong
+from .worker import undecorated
 
 MOST_NOTES = 12  # shown of a test
 
@@ -84,61 +84,68 @@ def grade(task: Task, function: Any, language: str = "en") -> Grade:
 
 def unfit(task: Task, function: Any, language: str) -> str:
     """Why this can't be the task's function at all; empty if it can."""
-    if not isinstance(function, types.FunctionType):
+    if type(function) is not types.FunctionType:
         found = "a value"
         if function is None:
             found = "none"
-        elif isinstance(function, type):
+        elif isinstance(type(function), type) and issubclass(type(function), type):
             found = "a class"
         what = say(language, found, type=type(function).__name__)
         return say(language, "no function", found=what, name=task.name)
-    if inspect.iscoroutinefunction(function):
+    inner = undecorated(function)
+    if inspect.iscoroutinefunction(inner):
         return say(language, "asynchronous")
-    wanted, found_names = list(inspect.signature(task.solution).parameters), _names(function)
-    if found_names != wanted:
-        taken = ", ".join(found_names)
+    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+        return say(language, "a generator")
+    wanted, given = list(inspect.signature(task.solution).parameters), _parameters(function)
+    more = given[len(wanted) :]
+    fits = (
+        [p.name for p in given[: len(wanted)]] == wanted
+        and all(p.kind in _BY_PLACE for p in given)
+        and all(p.default is not p.empty for p in more)
+    )
+    if not fits:
+        taken = str(inspect.Signature(given))[1:-1]
         return say(language, "parameters", found=taken, wanted=", ".join(wanted))
     return ""
 
 
-def _names(function: Callable[..., Any]) -> list[str]:
-    return [
-        str(parameter) if parameter.kind in _VARIABLE else parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-    ]
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    """What a function takes, without annotations; of a decorated one, what is inside."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):  # somebody has changed what it says of itself
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        return [inspect.Parameter(name, _BY_PLACE[1]) for name in names]
+    return [p.replace(annotation=p.empty) for p in parameters]
 
 
 def untouched(function: types.FunctionType) -> bool:
-    """Whether there's no code in it yet: `...`, `pass`, `raise NotImplementedError`."""
-    return _steps(function.__code__) in _EMPTY
-
-
-def _steps(code: types.CodeType) -> list[tuple[str, Any]]:
-    """What the code does, without line numbers and docstring."""
-    return [
-        (step.opname, step.argval)
+    """Whether there's no code in it yet: `...`, `pass`, `raise NotImplementedError(…)`."""
+    code = function.__code__
+    steps = [
+        step.opname
         for step in dis.get_instructions(code)
         if step.opname not in ("NOP", "RESUME", "CACHE")
     ]
+    empty = steps in (["LOAD_CONST", "RETURN_VALUE"], ["RETURN_CONST"]) and _returns_none(code)
+    refuses = code.co_names == ("NotImplementedError",) and steps[-1] == "RAISE_VARARGS"
+    return empty or (refuses and not any(step.startswith("LOAD_FAST") for step in steps))
 
 
-def _empty() -> None: ...
-
-
-def _empty_too() -> None:
-    raise NotImplementedError
-
-
-_EMPTY = [_steps(_empty.__code__), _steps(_empty_too.__code__)]
+def _returns_none(code: types.CodeType) -> bool:
+    given = [step.argval for step in dis.get_instructions(code) if "CONST" in step.opname]
+    return given == [None]
 
 
 def succeeded(case: Case, outcome: Outcome) -> bool:
     """Whether an outcome is what a case expects."""
     if isinstance(case.expected, Raises):
-        return outcome.failure is not None and outcome.failure.kind == case.expected.kind
+        return outcome.failure is not None and case.expected.kind in outcome.failure.kinds
     if outcome.failure is not None or outcome.changed:
         return False
     if isinstance(case.expected, Expect):
@@ -183,7 +190,10 @@ def recognised(task: Task, outcomes: list[Outcome]) -> Wrong | None:
 
 def _likeness(case: Case, mine: Outcome, other: Outcome) -> int:
     """How alike two outcomes are, of which the first is a failed one: 0 to 2."""
-    kinds = [outcome.failure and outcome.failure.kind for outcome in (mine, other)]
+    kinds = [
+        outcome.failure and (outcome.failure.ended or outcome.failure.kind)
+        for outcome in (mine, other)
+    ]
     if kinds[0] != kinds[1] or mine.changed != other.changed:
         return 0
     if same(mine.value, other.value) and same(mine.log, other.log):
@@ -246,16 +256,17 @@ def _codes(value: Any) -> list[Code]:
 def _got(outcome: Outcome, language: str) -> str:
     """What the call did, in words."""
     if (failure := outcome.failure) is not None:
-        known = ("timeout", "exit", "died", "input", "not run", "RecursionError", "MemoryError")
-        kind = failure.kind if failure.kind in known else "raised"
+        own = failure.kind if failure.kind in ("RecursionError", "MemoryError") else "raised"
         values = {"kind": failure.kind, "message": failure.message, "seconds": f"{SECONDS:g}"}
-        return say(language, kind, **values).removesuffix(": ").removesuffix(" : ")
+        return say(language, failure.ended or own, **values).rstrip(": ")
     if outcome.changed:
         return say(language, "changed", names="`, `".join(outcome.changed))
     if outcome.value is None and outcome.printed:
         return say(language, "printed instead", printed=shown(outcome.printed.rstrip(), 100))
     if outcome.value is None:
         return say(language, "returned nothing")
+    if isinstance(outcome.value, Other):
+        return say(language, "returned other", value=outcome.value, type=outcome.value.type)
     return say(language, "returned", value=shown(outcome.value))
 
 
@@ -263,6 +274,7 @@ def _line(failure: Failure | None, function: Any, language: str) -> str:
     """The learner's line in which it ended, with its number."""
     if failure is None or failure.line is None:
         return ""
+    linecache.checkcache(function.__code__.co_filename)
     text = linecache.getline(function.__code__.co_filename, failure.line).strip()
     said = say(language, "in line", line=failure.line, text=text)
     return said if text else said.rstrip(" :")

@@ -36,11 +36,16 @@ MESSAGES = {
         "Your function is `async`; write it with a plain `def`.",
         "Ta fonction est `async` ; écris-la avec un simple `def`.",
     ),
+    "a generator": Text(
+        "There is a `yield` in your function, so it gives values one by one; use `return`.",
+        "Il y a un `yield` dans ta fonction, qui donne donc ses valeurs une à une ; utilise "
+        "`return`.",
+    ),
     "not copied": Text(
         "Your function can't run on its own, since it uses something that can't be copied into "
         "another process ({reason}). Take what it needs as an argument.",
         "Ta fonction ne peut pas tourner seule : elle utilise une chose qui ne se copie pas dans "
-        "un autre processus ({reason}). Prends ce qu'il lui faut en argument.",
+        "un autre processus ({reason}). Passe-lui en argument ce qu'il lui faut.",
     ),
     "still a stub": Text(
         "There is nothing in `{name}` yet. Write it, run its cell, and check it.",
@@ -48,6 +53,12 @@ MESSAGES = {
     ),
     # what a call did
     "returned": Text("it returned {value}", "elle a renvoyé {value}"),
+    "returned other": Text(
+        "it returned {value}, a value of type {type}; plain data is expected, of lists, dicts, "
+        "texts, numbers",
+        "elle a renvoyé {value}, une valeur de type {type} ; on attend des données simples : "
+        "listes, dictionnaires, textes, nombres",
+    ),
     "returned nothing": Text(
         "it returned nothing (None); is a `return` missing?",
         "elle n'a rien renvoyé (None) ; manque-t-il un `return` ?",
@@ -59,7 +70,7 @@ MESSAGES = {
     "raised": Text("it raised {kind}: {message}", "elle a levé {kind} : {message}"),
     "timeout": Text(
         "it didn't end, and was stopped after {seconds} s",
-        "elle ne s'arrêtait pas, et a été stoppée après {seconds} s",
+        "elle ne s'arrêtait pas, et a été arrêtée au bout de {seconds} s",
     ),
     "exit": Text(
         "it called exit(), which would end the notebook; return instead",
@@ -78,8 +89,8 @@ MESSAGES = {
     ),
     "MemoryError": Text("it used too much memory", "elle a utilisé trop de mémoire"),
     "not run": Text(
-        "not run, since other calls had to be stopped",
-        "pas exécuté, puisque d'autres appels ont dû être stoppés",
+        "not run, because other calls had to be stopped",
+        "pas exécutée, car d'autres appels ont dû être arrêtés",
     ),
     "changed": Text(
         "it changed its argument `{names}`; work on a copy",
@@ -92,8 +103,8 @@ MESSAGES = {
     "hidden": Text("hidden tests", "tests cachés"),
     "hidden one": Text("hidden: {name}", "caché : {name}"),
     "call": Text("call", "appel"),
-    "got": Text("yours", "le tien"),
-    "noted": Text("noted", "noté"),
+    "got": Text("your result", "ton résultat"),
+    "noted": Text("calls made", "appels faits"),
     "expected": Text("expected", "attendu"),
     "why": Text("why", "pourquoi"),
     "hint": Text("Hint", "Indice"),
@@ -106,7 +117,7 @@ MESSAGES = {
         "Il y a un indice pour cela précisément : `ex.hint()`.",
     ),
     "no more hints": Text(
-        "That were all hints: {of}. `ex.hint(n)` shows one again.",
+        "Those were all the hints ({of}). `ex.hint(n)` shows one again.",
         "C'étaient tous les indices : {of}. `ex.hint(n)` en remontre un.",
     ),
     "no such hint": Text(
@@ -139,6 +150,12 @@ MESSAGES = {
         "The progress file couldn't be read ({reason}); it's kept as {kept}, and a new one begins.",
         "Le fichier de progression était illisible ({reason}) ; il est gardé sous {kept}, et un "
         "nouveau commence.",
+    ),
+    "newer file": Text(
+        "Your progress wasn't saved: {file} is of version {version}, which this version of the "
+        "course doesn't know.",
+        "Ta progression n'a pas été enregistrée : {file} est de la version {version}, que cette "
+        "version du cours ne connaît pas.",
     ),
     "not saved": Text(
         "Your progress couldn't be saved ({reason}).",

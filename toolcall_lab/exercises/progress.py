@@ -55,7 +55,7 @@ class Record:
 def folder() -> Path:
     """Where the file lies."""
     if home := os.environ.get("TOOLCALL_LAB_HOME"):
-        return Path(home).expanduser()
+        return Path(os.path.expanduser(home))
     import platformdirs
 
     return Path(platformdirs.user_data_dir("toolcall-lab", appauthor=False))
@@ -63,9 +63,10 @@ def folder() -> Path:
 
 @dataclass
 class State:
-    """All that is kept: a record an exercise."""
+    """All that is kept: a record an exercise. `raw` is the file's content, what is unknown too."""
 
     records: dict[str, Record] = field(default_factory=dict)
+    raw: dict[str, Any] = field(default_factory=dict)
 
     def of(self, name: str) -> Record:
         """An exercise's record, an empty one if there's none yet."""
@@ -82,13 +83,16 @@ class State:
     @classmethod
     def _read(cls, file: Path) -> State:
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            raw = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return cls()
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
         try:
-            return cls({name: _record(kept) for name, kept in data["exercises"].items()})
-        except (KeyError, TypeError, AttributeError) as error:
+            records = {name: _record(kept) for name, kept in raw["exercises"].items()}
+        except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
+        return cls(records, raw)
 
     @classmethod
     def update(
@@ -109,18 +113,28 @@ class State:
                     file.replace(kept)
                     note = say(language, "broken file", reason=error, kept=kept)
                     state = cls()
+                if (version := state.raw.get("version", VERSION)) != VERSION:
+                    return say(language, "newer file", version=version, file=file)
                 state.records[name] = change(state.of(name))
-                part = file.with_suffix(f".{os.getpid()}.part")
-                part.write_text(state.to_json(), encoding="utf-8")
-                part.replace(file)
+                state._write(file)
                 return note
-        except (OSError, filelock.Timeout) as error:
+        except (OSError, NotImplementedError, filelock.Timeout) as error:
             return say(language, "not saved", reason=error)
+
+    def _write(self, file: Path) -> None:
+        """Replaces the file as a whole, once the new one is on the disk."""
+        part = file.with_suffix(f".{os.getpid()}.part")
+        with part.open("w", encoding="utf-8") as new:
+            new.write(self.to_json())
+            new.flush()
+            os.fsync(new.fileno())
+        part.replace(file)
 
     def to_json(self) -> str:
         """The file's text."""
-        kept = {name: asdict(record) for name, record in self.records.items()}
-        return json.dumps({"version": VERSION, "exercises": kept}, indent=1)
+        before = self.raw.get("exercises", {})
+        kept = {name: before.get(name, {}) | asdict(r) for name, r in self.records.items()}
+        return json.dumps(self.raw | {"version": VERSION, "exercises": kept}, indent=1)
 
 
 def _record(kept: dict[str, Any]) -> Record:

@@ -38,13 +38,13 @@ def check_text(task: Task, grade: Grade, language: str, note: str = "") -> str:
     """A check's verdict: a line a test, and what there is to know of those that failed."""
     lines = [score(grade, language)]
     if grade.message:
-        lines.append(grade.message)
+        lines.append(visible(grade.message, blanks=False))
     for sign, name, test in _lines(grade, language):
         lines.append(f"{sign} {name}")
         for head, text in _details(test, language) if test else ():
             lines += _indented(head, visible(text, blanks=False))
     lines += [text for text in _after(task, grade, language) if text]
-    return "\n".join([*lines, note] if note else lines)
+    return "\n".join([*lines, visible(note)] if note else lines)
 
 
 def _lines(grade: Grade, language: str) -> Iterator[tuple[str, str, TestResult | None]]:
@@ -81,7 +81,7 @@ def _indented(head: str, text: str) -> list[str]:
     for line in text.splitlines() or [""]:
         margin = line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(line, WIDTH, subsequent_indent=margin) or [""]
-    return [f"    {head if not n else '':<9} {line}" for n, line in enumerate(lines)]
+    return [f"    {head if not n else '':<12} {line}" for n, line in enumerate(lines)]
 
 
 def _after(task: Task, grade: Grade, language: str) -> list[str]:
@@ -141,9 +141,9 @@ def inline(text: str) -> str:
     >>> inline("a `<b>` and *that*")
     'a <code>&lt;b&gt;</code> and <em>that</em>'
     """
-    parts = re.split(r"`([^`]+)`", text)
+    parts = [esc(visible(part, blanks=False)) for part in re.split(r"`([^`]+)`", text)]
     return "".join(
-        f"<code>{esc(part)}</code>" if number % 2 else _stressed(esc(visible(part, blanks=False)))
+        f"<code>{part}</code>" if number % 2 else _stressed(part)
         for number, part in enumerate(parts)
     )
 

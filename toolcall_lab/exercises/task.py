@@ -61,14 +61,17 @@ class Code:
 
 @dataclass(frozen=True)
 class Failure:
-    """What ended a call: `kind` is the exception's class, or `timeout`, `exit`, `died`, `input`.
+    """What ended a call: the class of the exception (`kind`, and with its bases `kinds`), or else,
+    in `ended`, one of `timeout`, `exit`, `input`, `died`, `not run`.
 
     `line` is the number of the learner's line in its cell or file, None if it can't be said.
     """
 
-    kind: str
+    kind: str = ""
     message: str = ""
     line: int | None = None
+    kinds: tuple[str, ...] = ()
+    ended: str = ""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ def tool_call_schema(tools: list[dict[str, Any]]) -> dict[str, Any]:
     return exactly({"tool_call": {"anyOf": calls or [False]}})  # False accepts nothing
 
 
+MAX_REFS, MAX_SIZE = 40, 20_000  # of a learner's schema, in characters
+
+
 def _tool(
     name: str, properties: dict[str, Any], required: list[str], **more: Any
 ) -> dict[str, Any]:
@@ -55,8 +58,9 @@ def _schema_that(accepts: list[Any], refuses: list[Any]) -> Expect:
         from referencing import Registry
 
         schema = outcome.value
-        if not isinstance(schema, dict):
-            return False
+        text = json.dumps(schema, default=str)
+        if not isinstance(schema, dict) or text.count("ref") > MAX_REFS or len(text) > MAX_SIZE:
+            return False  # references to references can take for ever
         try:
             Draft202012Validator.check_schema(schema)
             validator = Draft202012Validator(schema, registry=Registry())  # fetches nothing

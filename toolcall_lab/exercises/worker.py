@@ -15,18 +15,25 @@ import io
 import json
 import os
 import pickle
+import reprlib
 import sys
 import traceback
 from collections.abc import Callable
-from types import CodeType
+from json import dumps  # bound here: the function may do what it likes with the module's
+from types import CodeType, FunctionType
 from typing import Any
 
-MAX_DEPTH, MAX_NODES, MAX_PRINTED, MAX_REPR = 40, 50_000, 10_000, 500
+MAX_DEPTH, MAX_NODES, MAX_CHARACTERS = 40, 50_000, 200_000  # of a value that comes back
+MAX_PRINTED, MAX_REPR, MAX_NOTES = 10_000, 500, 200
 MAX_MEMORY = 2 << 30  # bytes
 
 
 class InputRefused(RuntimeError):
     """The function asked for input."""
+
+
+class _TooLarge(Exception):
+    """The value has more parts, or more text, than come back."""
 
 
 def encode(value: Any) -> Any:
@@ -37,27 +44,45 @@ def encode(value: Any) -> Any:
     >>> encode((1, 2))
     {'$': 'other', 'type': 'tuple', 'repr': '(1, 2)'}
     """
-    return _encoded(value, MAX_DEPTH, [MAX_NODES])
+    try:
+        return _encoded(value, MAX_DEPTH, [MAX_NODES, MAX_CHARACTERS])
+    except _TooLarge:
+        return {"$": "other", "type": type(value).__name__, "repr": f"{_described(value)} …"}
 
 
 def _encoded(value: Any, depth: int, left: list[int]) -> Any:
-    left[0] -= 1
     kind = type(value)
+    left[0] -= 1
+    left[1] -= len(value) if kind is str else 0
+    if min(left) < 0:
+        raise _TooLarge
     if kind in (bool, float, str, type(None)) or (kind is int and abs(value) < 10**300):
         return value
-    if depth and left[0] > 0:
-        if kind is list:
-            return [_encoded(item, depth - 1, left) for item in value]
-        if kind is dict and all(type(key) is str for key in value) and "$" not in value:
-            return {key: _encoded(item, depth - 1, left) for key, item in value.items()}
-    return {"$": "other", "type": kind.__name__, "repr": _described(value)}
+    if depth and kind is list:
+        return [_encoded(item, depth - 1, left) for item in value]
+    if depth and kind is dict and all(type(key) is str for key in value) and "$" not in value:
+        left[1] -= sum(map(len, value))
+        return {key: _encoded(item, depth - 1, left) for key, item in value.items()}
+    shown = _described(value)
+    left[1] -= len(shown)
+    return {"$": "other", "type": kind.__name__, "repr": shown}
 
 
 def _described(value: Any) -> str:
+    """The beginning of a value's repr, and of a large one only its kind and size."""
     try:
+        if isinstance(value, (str, bytes)):
+            return repr(value[:MAX_REPR])
+        if isinstance(value, (list, dict, tuple, set, frozenset)):
+            return _short.repr(value)[:MAX_REPR]
         return repr(value)[:MAX_REPR]
     except Exception as error:
         return f"<its repr raised {type(error).__name__}>"
+
+
+_short = reprlib.Repr()  # of containers, which may be large, or the same one many times
+_short.maxlevel, _short.maxstring, _short.maxother = 4, 60, 60
+_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = _short.maxfrozenset = 8
 
 
 def build(value: Any, log: list[Any]) -> Any:
@@ -68,13 +93,25 @@ def build(value: Any, log: list[Any]) -> Any:
         return value
     if value.get("$") != "code":
         return {key: build(item, log) for key, item in value.items()}
-    names: dict[str, Any] = {"log": lambda *noted: log.append([encode(item) for item in noted])}
+
+    def note(*noted: Any) -> None:
+        if len(log) < MAX_NOTES:
+            log.append([encode(item) for item in noted])
+
+    names: dict[str, Any] = {"log": note}
     exec(compile(value["source"], "<test>", "exec"), names)
     return names[value["name"]]
 
 
 class _Bounded(io.StringIO):
-    """Keeps the beginning of what is printed."""
+    """Keeps the beginning of what is printed, also if somebody closes it."""
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        return io.BytesIO()  # bytes aren't kept
+
+    def close(self) -> None:
+        pass
 
     def write(self, text: str) -> int:
         if self.tell() < MAX_PRINTED:
@@ -86,14 +123,14 @@ def call(function: Callable[..., Any], arguments: dict[str, Any], file: str) -> 
     """What a call does, as JSON has it."""
     log: list[Any] = []
     given = {name: build(value, log) for name, value in arguments.items()}
-    before = {name: json.dumps(encode(value)) for name, value in given.items()}
+    before = {name: dumps(encode(value)) for name, value in given.items()}
     sys.stdout = sys.stderr = printed = _Bounded()
     value = failure = None
     try:
         value = encode(function(*given.values()))
     except BaseException as error:
         failure = _failure(error, file)
-    changed = [name for name, value in given.items() if json.dumps(encode(value)) != before[name]]
+    changed = [name for name, value in given.items() if dumps(encode(value)) != before[name]]
     return {
         "value": value,
         "failure": failure,
@@ -104,11 +141,16 @@ def call(function: Callable[..., Any], arguments: dict[str, Any], file: str) -> 
 
 
 def _failure(error: BaseException, file: str) -> dict[str, Any]:
+    """What was raised, as JSON; `ended` is set if it's not the function's own exception."""
     lines = [n for frame, n in traceback.walk_tb(error.__traceback__) if _is_of(frame, file)]
-    kinds = {SystemExit: "exit", InputRefused: "input"}
-    kind = kinds.get(type(error), type(error).__name__)
-    message = str(error)[:MAX_REPR]
-    return {"kind": kind, "message": message, "line": lines[-1] if lines else None}
+    try:
+        message = str(error)[:MAX_REPR]
+    except Exception as worse:
+        message = f"<its text raised {type(worse).__name__}>"
+    ended = {SystemExit: "exit", InputRefused: "input"}.get(type(error), "")
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    line = lines[-1] if lines else None
+    return {"kind": kinds[0], "kinds": kinds, "message": message, "line": line, "ended": ended}
 
 
 def _is_of(frame: Any, file: str) -> bool:
@@ -123,11 +165,22 @@ def load(job: dict[str, Any]) -> Callable[..., Any]:
     """The function of a job: pickled by value, or as source text."""
     if "pickle" in job:
         function: Any = pickle.loads(base64.b64decode(job["pickle"]))
-        function.__code__ = _labelled(function.__code__, job["file"])
+        inner = undecorated(function)
+        inner.__code__ = _labelled(inner.__code__, job["file"])
         return function  # type: ignore[no-any-return]
     names: dict[str, Any] = {}
     exec(compile(job["source"], job["file"], "exec"), names)
     return names[job["name"]]  # type: ignore[no-any-return]
+
+
+def undecorated(function: Any) -> Any:
+    """The function inside of its decorators."""
+    seen = [function]
+    while type(inner := getattr(seen[-1], "__wrapped__", None)) is FunctionType:
+        if inner in seen:  # somebody has made a ring of it
+            break
+        seen.append(inner)
+    return seen[-1]
 
 
 def _labelled(code: CodeType, file: str) -> CodeType:
@@ -157,7 +210,7 @@ def main() -> None:
         except BaseException as error:  # it couldn't even be loaded
             done = {"failure": _failure(error, job["file"])}
         faulthandler.cancel_dump_traceback_later()
-        out.write(json.dumps(done) + "\n")
+        out.write(dumps(done) + "\n")
         out.flush()
     os._exit(0)  # whatever threads or exit handlers there are now
 

@@ -72,7 +72,7 @@ class AgentPlayer:
         button = w.Button(description="Stop", icon="stop", tooltip="Ends the run and keeps it")
         button.on_click(lambda _: live.stop())
         live.on_end = lambda: close_tree(button)
-        display(button)  # type: ignore[no-untyped-call]
+        display(button)
         live.begin()
         return live
 

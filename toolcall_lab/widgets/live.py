@@ -43,7 +43,7 @@ class Screen:
         elif in_notebook():
             from IPython.display import display
 
-            self._handle = display(frame, display_id=True)  # type: ignore[no-untyped-call]
+            self._handle = display(frame, display_id=True)
 
 
 class _Frame:
