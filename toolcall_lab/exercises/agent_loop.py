@@ -333,7 +333,8 @@ TASK = Task(
                 "the second text; the second prompt is the first, then the call as it was "
                 "written, its end, a tool turn with the result, and an open assistant turn",
                 "le deuxième texte ; le deuxième prompt est le premier, puis l'appel tel qu'il "
-                "est écrit, sa fin, un tour tool avec le résultat, et un tour assistant ouvert",
+                "est écrit, sa fin, un tour `tool` avec le résultat, et un tour assistant "
+                "ouvert",
             ),
             Text(
                 "The model remembers nothing but the prompt: what it asked and what came of it "
@@ -368,7 +369,8 @@ TASK = Task(
             "I have no tool that sends mails.",
             Text(
                 "the second text; the tool turn before it says that there is no send_email",
-                "le deuxième texte ; le tour tool qui le précède dit qu'il n'y a pas de send_email",
+                "le deuxième texte ; le tour `tool` qui le précède dit qu'il n'y a pas de "
+                "send_email",
             ),
             Text(
                 "Models invent tools. Once told, they can choose another one, or say so.",
@@ -384,7 +386,7 @@ TASK = Task(
             "There is no weather station in Atlantis.",
             Text(
                 "the second text; the tool turn before it says ValueError and the message",
-                "le deuxième texte ; le tour tool qui le précède dit ValueError et le message",
+                "le deuxième texte ; le tour `tool` qui le précède dit ValueError et le message",
             ),
             Text(
                 "An error is a result too: the model can read it and try something else. An "
@@ -421,7 +423,7 @@ TASK = Task(
             "Booked.",
             Text(
                 "the sixth text; the tool turns hold `str` of each result",
-                "le sixième texte ; les tours tool contiennent `str` de chaque résultat",
+                "le sixième texte ; les tours `tool` contiennent `str` de chaque résultat",
             ),
             Text(
                 "0 unread mails is an answer. If it's lost, the model asks again, or makes one up.",
@@ -472,7 +474,7 @@ TASK = Task(
             LIMIT,
             Text(f'"{LIMIT}", after 10 inferences', f"« {LIMIT} », après 10 inférences"),
             Text(
-                "A limit that one must remember to set is none.",
+                "A limit that one must remember to set is no limit.",
                 "Une limite qu'il faut penser à fixer n'en est pas une.",
             ),
             script=(*(TOKYO,) * 10, "It is sunny."),
@@ -503,14 +505,14 @@ TASK = Task(
     hints=(
         Text(
             "A `for` over `range(max_steps)` around lesson 6's round: ask, read, run, append. The "
-            "answer leaves it by `return`, and what stands behind the loop is the limit.",
+            "answer leaves it by `return`, and what comes after the loop is the limit.",
             "Un `for` sur `range(max_steps)` autour de l'aller-retour de la leçon 6 : demander, "
             "lire, exécuter, ajouter. La réponse en sort par `return`, et ce qui suit la boucle "
             "est la limite.",
         ),
         Text(
             "`json.loads` raises `ValueError` for prose. For JSON that is no call, it's the "
-            '`["tool_call"]` behind it that raises `KeyError` or `TypeError`: catch all three, '
+            '`["tool_call"]` after it that raises `KeyError` or `TypeError`: catch all three, '
             "and return the text. Running the tool wants a `try` of its own, around nothing but "
             "the tool.",
             "`json.loads` lève `ValueError` pour de la prose. Pour du JSON qui n'est pas un appel, "

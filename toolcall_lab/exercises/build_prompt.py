@@ -96,8 +96,8 @@ TASK = Task(
             f"{IM_START}user\nRain?{IM_END}\n{OPEN}{CALL}{IM_END}\n"
             f"{IM_START}tool\n{RESULT}{IM_END}\n{OPEN}",
             Text(
-                "A role is just a word behind a marker: a tool's turn is written like any other.",
-                "Un rôle n'est qu'un mot derrière un marqueur : le tour d'un outil s'écrit comme "
+                "A role is just a word after a marker: a tool's turn is written like any other.",
+                "Un rôle n'est qu'un mot après un marqueur : le tour d'un outil s'écrit comme "
                 "les autres.",
             ),
         ),
@@ -192,14 +192,14 @@ TASK = Task(
             "lesquels sont ceux du tour ?",
         ),
         Text(
-            "Each turn has two newlines of the format: one behind the role, one behind "
+            "Each turn has two newlines of the format: one after the role, one after "
             "`<|im_end|>`. The open turn has the first one only, and no `<|im_end|>`.",
-            "Chaque tour a deux sauts de ligne du format : un derrière le rôle, un derrière "
+            "Chaque tour a deux sauts de ligne du format : un après le rôle, un après "
             "`<|im_end|>`. Le tour ouvert n'a que le premier, et pas de `<|im_end|>`.",
         ),
         Text(
             "For each turn, append `f\"<|im_start|>{turn['role']}\\n{turn['content']}"
-            '<|im_end|>\\n"`. Behind the loop, append `"<|im_start|>assistant\\n"`.',
+            '<|im_end|>\\n"`. After the loop, append `"<|im_start|>assistant\\n"`.',
             "Pour chaque tour, ajoute `f\"<|im_start|>{turn['role']}\\n{turn['content']}"
             '<|im_end|>\\n"`. Après la boucle, ajoute `"<|im_start|>assistant\\n"`.',
         ),
@@ -215,9 +215,9 @@ def build_prompt(turns):
     return prompt + "<|im_start|>assistant\\n"
 """,
             Text(
-                "Behind `<|im_end|>` there's a newline, which you leave out. The model has always "
+                "After `<|im_end|>` there's a newline, which you leave out. The model has always "
                 "seen it there.",
-                "Derrière `<|im_end|>` il y a un saut de ligne, que tu oublies. Le modèle l'y a "
+                "Après `<|im_end|>`, il y a un saut de ligne, que tu oublies. Le modèle l'y a "
                 "toujours vu.",
             ),
         ),
@@ -248,9 +248,9 @@ def build_prompt(turns):
     return prompt + "<|im_start|>assistant"
 """,
             Text(
-                "The newline behind the last `assistant` belongs to the format. Without it, the "
+                "The newline after the last `assistant` belongs to the format. Without it, the "
                 "model has to write it first.",
-                "Le saut de ligne derrière le dernier `assistant` fait partie du format. Sans lui, "
+                "Le saut de ligne après le dernier `assistant` fait partie du format. Sans lui, "
                 "le modèle doit d'abord l'écrire.",
             ),
         ),
@@ -296,7 +296,7 @@ def build_prompt(turns):
     return prompt + "<|im_start|>assistant\\n"
 """,
             Text(
-                "`<|im_end|>` stands directly behind the content. Your newline in front of it "
+                "`<|im_end|>` comes directly after the content. Your newline in front of it "
                 "would be a part of the content.",
                 "`<|im_end|>` suit directement le contenu. Ton saut de ligne devant ferait partie "
                 "du contenu.",

@@ -362,9 +362,9 @@ TASK = Task(
         "Écris `capstone(llm, toolbox, notes, documents, question)` : la boucle de la leçon 7, "
         "avec une mémoire et des sources. `toolbox` est un dictionnaire qui va des noms aux "
         "fonctions.\n\n"
-        "1. Cherche, une fois de chaque côté : `notes.recall(question)` donne une liste de textes, "
-        '`documents.search(question)` une liste de `{"source": …, "text": …}`. Si l\'un des deux '
-        "lève une exception, continue comme s'il n'avait rien trouvé.\n"
+        "1. Fais chaque recherche une seule fois : `notes.recall(question)` donne une liste de "
+        'textes, `documents.search(question)` une liste de `{"source": …, "text": …}`. Si '
+        "l'un des deux lève une exception, continue comme s'il n'avait rien trouvé.\n"
         "2. Commence le prompt par un tour système qui nomme chaque outil, un tour utilisateur "
         "avec la question, les textes des notes et chaque document sur une ligne `[source] text`, "
         "et un tour assistant ouvert : `<|im_start|>system\\n…<|im_end|>\\n<|im_start|>user\\n…"
@@ -398,7 +398,8 @@ TASK = Task(
             ),
             "It opens at ten [opening-hours]; tickets are sold there.\nSources: opening-hours",
             Text(
-                "Who reads the answer can look it up. A document that wasn't used is no source.",
+                "Whoever reads the answer can look it up. A document that wasn't used is no "
+                "source.",
                 "Qui lit la réponse peut la vérifier. Un document qui n'a pas servi n'est pas une "
                 "source.",
             ),
@@ -447,7 +448,7 @@ TASK = Task(
                     "then the call as it was written, its end, a tool turn with the result, and "
                     "an open assistant turn",
                     "le deuxième texte, sans ligne de sources ; le deuxième prompt est le premier, "
-                    "puis l'appel tel qu'il est écrit, sa fin, un tour tool avec le résultat, et "
+                    "puis l'appel tel qu'il est écrit, sa fin, un tour `tool` avec le résultat, et "
                     "un tour assistant ouvert",
                 ),
                 _looped(
@@ -473,7 +474,7 @@ TASK = Task(
                 Text(
                     "the third text; the first tool turn names rent_boat, the second says "
                     "ValueError and its message",
-                    "le troisième texte ; le premier tour tool nomme rent_boat, le deuxième dit "
+                    "le troisième texte ; le premier tour `tool` nomme rent_boat, le deuxième dit "
                     "ValueError et son message",
                 ),
                 _looped(
@@ -662,7 +663,7 @@ TASK = Task(
     ),
     hints=(
         Text(
-            "It's lesson 7's loop with something before it and something behind it. Begin with "
+            "It's lesson 7's loop with something before it and something after it. Begin with "
             "the two look-ups, each in its own `try`, with an empty list if it raises.",
             "C'est la boucle de la leçon 7, avec quelque chose avant et quelque chose après. "
             "Commence par les deux recherches, chacune dans son propre `try`, avec une liste vide "
@@ -686,7 +687,7 @@ TASK = Task(
             'in text]` ; si elle n\'est pas vide, ajoute `"\\nSources: " + ", ".join('
             "dict.fromkeys(cited))`. Pour un appel : `str(toolbox[name](**arguments))` dans un "
             "`try`, avec `repr(error)` pour résultat si l'outil lève une exception, puis un tour "
-            "tool de plus et on recommence.",
+            "`tool` de plus et on recommence.",
         ),
     ),
     wrong=(
@@ -817,7 +818,7 @@ TASK = Task(
                 "A tool that doesn't exist raises a `KeyError` in your function. Tell the model "
                 "instead: a tool turn that names it.",
                 "Un outil qui n'existe pas lève une `KeyError` dans ta fonction. Dis-le plutôt au "
-                "modèle : un tour tool qui le nomme.",
+                "modèle : un tour `tool` qui le nomme.",
             ),
         ),
         Wrong(

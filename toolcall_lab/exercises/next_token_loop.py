@@ -64,14 +64,14 @@ TASK = Task(
     title=Text("The next-token loop", "La boucle du token suivant"),
     statement=Text(
         "Write `next_token_loop(next_token, prompt_tokens, stop_tokens, max_tokens)`, the loop "
-        "that is all of generating. Call `next_token(tokens)` with the list of all tokens so far, "
-        "those of the prompt and the new ones behind them; it gives one token (an `int`). Append "
-        "it and ask again. Stop when `next_token` gives one of the `stop_tokens` (a list; this "
-        "token isn't in the result), or after `max_tokens` new tokens. Don't ask for a token that "
-        "you can't use any more. Return the list of the new tokens alone, and leave "
+        "that generation consists of. Call `next_token(tokens)` with the list of all tokens so "
+        "far, those of the prompt and the new ones after them; it gives one token (an `int`). "
+        "Append it and ask again. Stop when `next_token` gives one of the `stop_tokens` (a list; "
+        "this token isn't in the result), or after `max_tokens` new tokens. Don't ask for a token "
+        "that you can't use any more. Return the list of the new tokens alone, and leave "
         "`prompt_tokens` as it is.",
         "Écris `next_token_loop(next_token, prompt_tokens, stop_tokens, max_tokens)`, la boucle "
-        "qui est tout ce que fait une génération. Appelle `next_token(tokens)` avec la liste de "
+        "à quoi se résume la génération. Appelle `next_token(tokens)` avec la liste de "
         "tous les tokens jusqu'ici, ceux du prompt puis les nouveaux ; elle donne un token (un "
         "`int`). Ajoute-le et redemande. Arrête-toi quand `next_token` donne un des `stop_tokens` "
         "(une liste ; ce token n'est pas dans le résultat), ou après `max_tokens` nouveaux tokens. "

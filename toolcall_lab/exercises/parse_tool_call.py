@@ -164,7 +164,7 @@ TASK = Task(
             {"text": f'It is {{"temperature": 21}}, and 2" of rain. {{}}{_written(NESTED)}'},
             NESTED,
             Text(
-                "Data isn't a call, and doesn't hide one that stands behind it. Arguments can be "
+                "Data isn't a call, and doesn't hide one that comes after it. Arguments can be "
                 "any JSON.",
                 "Des données ne sont pas un appel, et n'en cachent pas un qui vient après. Les "
                 "arguments peuvent être n'importe quel JSON.",
@@ -319,8 +319,8 @@ def parse_tool_call(text):
                 "That's the obvious reader: its regex takes everything from the first brace to the "
                 "last, and a number as an answer makes it raise. Decode from each brace instead.",
                 "C'est le lecteur évident : sa regex prend tout, de la première accolade à la "
-                "dernière, et une réponse qui est un nombre le fait échouer. Décode plutôt à "
-                "partir de chaque accolade.",
+                "dernière, et une réponse qui est un nombre lui fait lever une exception. "
+                "Décode plutôt à partir de chaque accolade.",
             ),
         ),
         Wrong(
@@ -451,9 +451,9 @@ def parse_tool_call(text):
     return None
 """,
             Text(
-                "You look at each brace, also inside an object that you have just read. Behind a "
+                "You look at each brace, also inside an object that you have just read. After a "
                 "value that is no call, go on where it ended: `raw_decode` gives you the place.",
-                "Tu regardes chaque accolade, même dans un objet que tu viens de lire. Derrière "
+                "Tu regardes chaque accolade, même dans un objet que tu viens de lire. Après "
                 "une valeur qui n'est pas un appel, continue là où elle finit : `raw_decode` te "
                 "donne l'endroit.",
             ),

@@ -133,7 +133,7 @@ TASK = Task(
         "it raises, and you have re-planned fewer than `max_replans` times, call `replan(step, "
         "error, results)` with the failed step, the exception's text (`str(error)`) and the "
         "results so far. The list of steps that it returns replaces the failed step and all "
-        "behind it; what was done stays. When it raises and you may not re-plan any more, stop. "
+        "after it; what was done stays. When it raises and you may not re-plan any more, stop. "
         "Return a dictionary: `done` has a list `[step, result]` for each step that succeeded, in "
         "order; `replans` says how often you re-planned; `failed` is the step at which you "
         "stopped, or `None` if no step is left to do. Leave `plan` as it is.",
@@ -168,7 +168,7 @@ TASK = Task(
                 ["execute", "write", [SHARES, PRICES]],
             ),
             Text(
-                "Who writes the analysis needs what the steps before have found.",
+                "Whoever writes the analysis needs what the steps before have found.",
                 "Celui qui rédige l'analyse a besoin de ce que les étapes d'avant ont trouvé.",
             ),
         ),
@@ -195,7 +195,7 @@ TASK = Task(
                 ["execute", "write", [SHARES, "ask the shop: done"]],
             ),
             Text(
-                "A page that didn't open can't be read: the steps behind it go with it. What was "
+                "A page that didn't open can't be read: the steps after it go with it. What was "
                 "found before is still true.",
                 "Une page qui ne s'ouvre pas ne peut pas être lue : les étapes suivantes partent "
                 "avec elle. Ce qui a été trouvé avant reste vrai.",
@@ -613,8 +613,8 @@ def plan_and_execute(plan, execute, replan, max_replans=1):
         "noticed here, since only exceptions count.",
         "Un plan montre l'ordre avant que rien ne soit fait, et c'est à l'échec qu'il doit céder : "
         "le nouveau plan part de ce que l'on sait, erreur comprise. Avec un "
-        "modèle, c'est lui qui écrit le plan et le suivant, et chaque étape est un run à elle "
-        "seule. Ce qui manque encore : une étape qui réussit avec un "
+        "modèle, c'est lui qui écrit le plan et le suivant, et chaque étape est une exécution "
+        "à part entière. Ce qui manque encore : une étape qui réussit avec un "
         "résultat inutile passe inaperçue ici, puisque seules les exceptions comptent.",
     ),
 )

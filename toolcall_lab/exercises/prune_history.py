@@ -71,11 +71,11 @@ TASK = Task(
         "Write `prune_history(messages, max_messages)`. `messages` is a list of dictionaries with "
         '`"role"` and `"content"`: the system message, the task (a `user` message), and what came '
         "of it: `assistant` messages, each with the `tool` messages of its calls, if any, right "
-        "behind it, and more `user` messages. Return a new list of at most `max_messages` of "
+        "after it, and more `user` messages. Return a new list of at most `max_messages` of "
         "them, in the same order; `messages` itself stays as it is.\n\n"
         "- The system message and the task always stay, and count. If `max_messages` is less than "
         "2, just these two stay.\n"
-        "- An `assistant` message and the `tool` messages right behind it are a group. Any other "
+        "- An `assistant` message and the `tool` messages right after it are a group. Any other "
         "message is a group by itself. A group stays as a whole or goes as a whole.\n"
         "- The newest groups stay: go back from the end, and stop at the first group that doesn't "
         "fit any more. What is older goes, even if it would fit.\n\n"
@@ -83,12 +83,12 @@ TASK = Task(
         "Écris `prune_history(messages, max_messages)`. `messages` est une liste de dictionnaires "
         'avec `"role"` et `"content"` : le message système, la tâche (un message `user`), et ce '
         "qui en est sorti : des messages `assistant`, chacun avec les messages `tool` de ses "
-        "appels, s'il y en a, juste derrière lui, et d'autres messages `user`. Renvoie une "
+        "appels, s'il y en a, juste après lui, et d'autres messages `user`. Renvoie une "
         "nouvelle liste d'au plus `max_messages` d'entre eux, dans le même ordre ; `messages` "
         "reste tel quel.\n\n"
         "- Le message système et la tâche restent toujours, et comptent. Si `max_messages` est "
         "plus petit que 2, il ne reste qu'eux deux.\n"
-        "- Un message `assistant` et les messages `tool` juste derrière lui forment un groupe. "
+        "- Un message `assistant` et les messages `tool` juste après lui forment un groupe. "
         "Tout autre message est un groupe à lui seul. Un groupe reste en entier ou part en "
         "entier.\n"
         "- Les groupes les plus récents restent : remonte depuis la fin, et arrête-toi au premier "
@@ -198,11 +198,11 @@ TASK = Task(
             "`max_messages - 2`, mets-le avant ceux que tu gardes ; sinon `break`.",
         ),
         Text(
-            "It also goes without lists of groups. What stays of the rest is "
+            "It also works without lists of groups. What stays of the rest is "
             "`messages[start:]`, with `start = max(2, len(messages) - (max_messages - 2))` as in "
             "the tutorials' slice. As long as `messages[start]` is a `tool` message, its group is "
             "torn: move `start` on by 1. Mind the end of the list.",
-            "Cela marche aussi sans listes de groupes. Ce qui reste du reste est "
+            "Cela marche aussi sans listes de groupes. Ce qu'on garde du reste est "
             "`messages[start:]`, avec `start = max(2, len(messages) - (max_messages - 2))` comme "
             "dans la tranche des tutoriels. Tant que `messages[start]` est un message `tool`, son "
             "groupe est déchiré : avance `start` de 1. Attention à la fin de la liste.",

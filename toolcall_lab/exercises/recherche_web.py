@@ -92,8 +92,9 @@ TASK = Task(
         '`{"title": …, "url": …, "text": …}`. A page is found if at least one word of the query '
         "is in its title or its text. The more *different* words of the query it has, the "
         "further up it comes; among equals, the order of `pages` stays. A word is a whole run of "
-        'letters and digits (`re.findall(r"\\w+", …)`), in any alphabet. Case and accents don\'t '
-        'count, however an accent is stored: `unicodedata.normalize("NFKD", …)` parts letters '
+        'letters, digits and underscores (`re.findall(r"\\w+", …)`), in any alphabet. Case '
+        "and accents don't count, however an accent is stored: "
+        '`unicodedata.normalize("NFKD", …)` parts letters '
         "from their accents, and `unicodedata.combining(c)` tells which characters are accents. "
         "Return one string: at most `max_results` lines, joined by a line break, each of the "
         "form `1. Title - url`, numbered from 1. If nothing is found, return a short sentence "
@@ -102,13 +103,14 @@ TASK = Task(
         '`{"title": …, "url": …, "text": …}`. Une page est trouvée si au moins un mot de la '
         "requête est dans son titre ou son texte. Plus elle contient de mots *différents* de la "
         "requête, plus elle vient en haut ; à égalité, l'ordre de `pages` reste. Un mot est une "
-        'suite entière de lettres et de chiffres (`re.findall(r"\\w+", …)`), de n\'importe quel '
-        "alphabet. La casse et les accents ne comptent pas, de quelque façon qu'un accent soit "
-        'codé : `unicodedata.normalize("NFKD", …)` sépare les lettres de leurs accents, et '
+        'suite entière de lettres, de chiffres et de tirets bas (`re.findall(r"\\w+", …)`), de '
+        "n'importe quel alphabet. La casse et les accents ne comptent pas, de quelque façon "
+        "qu'un accent soit codé : "
+        '`unicodedata.normalize("NFKD", …)` sépare les lettres de leurs accents, et '
         "`unicodedata.combining(c)` dit quels caractères sont des accents. Renvoie une seule "
         "chaîne : au plus `max_results` lignes, jointes par un saut de ligne, chacune de la forme "
         "`1. Titre - url`, numérotées à partir de 1. Si rien n'est trouvé, renvoie une phrase "
-        "courte qui contient la requête telle qu'elle a été donnée.",
+        "courte qui contient la requête telle quelle.",
     ),
     stub="def recherche_web(query, pages, max_results=3):\n    ...",
     cases=(
@@ -117,7 +119,7 @@ TASK = Task(
             {"query": "sea moon", "pages": [BREAD, SUN, SEA]},
             "1. Tides - https://sea.example/tides\n2. The Sun - https://sky.example/sun",
             Text(
-                "A model reads from the top, and may stop there. What doesn't fit costs tokens.",
+                "A model reads from the top, and may stop there. Irrelevant pages cost tokens.",
                 "Un modèle lit depuis le haut, et peut s'en tenir là. Ce qui ne convient pas coûte "
                 "des tokens.",
             ),

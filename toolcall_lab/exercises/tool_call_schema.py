@@ -288,8 +288,8 @@ TASK = Task(
     ),
     hints=(
         Text(
-            "Write the schema for the calls of one tool first. `const` pins a value down. Then "
-            "one such schema a tool: which keyword says that one of several must fit?",
+            "Write the schema for the calls of one tool first. `const` fixes a value. Then "
+            "one such schema per tool: which keyword says that one of several must fit?",
             "Écris d'abord le schéma des appels d'un seul outil. `const` fixe une valeur. Puis "
             "un tel schéma par outil : quel mot-clé dit que l'un d'eux doit convenir ?",
         ),
@@ -342,7 +342,7 @@ def tool_call_schema(tools):
 """,
             Text(
                 "Names and arguments are chosen apart, so one tool's name goes with another's "
-                "arguments. Put both into one schema a tool, and `anyOf` around these.",
+                "arguments. Put both into one schema per tool, and `anyOf` around these.",
                 "Noms et arguments sont choisis séparément : le nom d'un outil va avec les "
                 "arguments d'un autre. Mets les deux dans un schéma par outil, et `anyOf` autour.",
             ),
@@ -546,7 +546,7 @@ def tool_call_schema(tools):
     ),
     solution=tool_call_schema,
     explanation=Text(
-        "One schema a tool, and `anyOf` around them: that's how `grammar.tool_call(toolbox)` "
+        "One schema per tool, and `anyOf` around them: that's how `grammar.tool_call(toolbox)` "
         "begins. Try `grammar.json_schema(tool_call_schema(toolbox.schemas()))` as a constraint. "
         "The package also gives texts and lists an end, so that a call closes in time, and "
         "resolves `$ref`s, which break when a schema moves into another one. Whether it's the "

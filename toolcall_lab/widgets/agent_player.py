@@ -19,7 +19,7 @@ from .call_reader import CallReader
 from .context_gauge import ContextGauge
 from .html import STYLE, bundle, close_tree, esc, one_line, static
 from .live import Background, LiveRun
-from .prompt_view import PromptView
+from .prompt_view import page_html, pages_of
 from .timeline import Timeline, what_happened
 from .token_view import TokenView
 
@@ -99,19 +99,21 @@ class AgentPlayer:
         head = f"<p><b>{esc(one_line(self.shown.query, 200))}</b><br>{esc(self._ending())}</p>"
         return f'{STYLE}<div class="tcl-view">{head}{rows}</div>'
 
-    def details(self, number: int) -> str:
-        """A step from inside, as HTML: its prompt, how its answer was read, what the tools said."""
+    def details(self, number: int, *, tokens: bool = False) -> str:
+        """A step from inside, as HTML: what its prompt has gained, how its answer was read, what
+        the tools said; with `tokens` how each token came about, if that is known."""
         run, step = self.shown, self.shown.steps[number - 1]
         until = Run(**{**vars(run), "steps": run.steps[:number]})
-        parts = [PromptView(run, step=number).to_html()]
+        parts = [page_html(pages_of(run, None)[number - 1], "text", only_new=True)]
         parts.append(CallReader(step.completion, finish_reason=step.finish_reason).to_html())
         parts += [
             f"<p>◆ {esc(call.name)}: {'error: ' if result.error else ''}"
             f"{esc(one_line(result.text, 600))}</p>"
             for call, result in zip(step.calls, step.results, strict=False)
         ]
-        parts.append(ContextGauge(until).to_html() if number <= MOST_DETAILS else "")
-        if step.records:
+        if tokens:
+            parts.append(ContextGauge(until).to_html())
+        if tokens and step.records:
             parts.append(TokenView(run, step=number).to_html())
         return "".join(part.replace(STYLE, "") for part in parts)
 
@@ -180,7 +182,7 @@ def _controls(player: AgentPlayer) -> Any:
     def update() -> None:
         where = f"<p>{player._head(player.step)} · step {player.step} of {last}</p>"
         head.value = f'{STYLE}<div class="tcl-view">{where}</div>'
-        body.value = f'<div class="tcl-view">{player.details(player.step)}</div>'
+        body.value = f'<div class="tcl-view">{player.details(player.step, tokens=True)}</div>'
         first.disabled = back.disabled = player.step == 1
         forth.disabled = end.disabled = player.step == last
         problem.disabled = not player.problems

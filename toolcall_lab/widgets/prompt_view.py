@@ -123,14 +123,23 @@ def page_text(page: Page, show: str) -> str:
     return "\n".join(lines)
 
 
-def page_html(page: Page, show: str) -> str:
-    """A table: author, tokens, text; a row a turn, special tokens as chips."""
+def page_html(page: Page, show: str, *, only_new: bool = False) -> str:
+    """A table: author, tokens, text; a row a turn, special tokens as chips.
+
+    With `only_new`, the turns that have nothing new in them are counted, not shown.
+    """
     head = f"{STYLE}{gauge(page)}<p><b>{esc(_summary(page))}</b></p>"
     if show == "raw":
         body = f'<pre style="white-space:pre-wrap;{CODE}">{esc(_raw(page))}</pre>'
     else:
-        rows = [_row(page, show, turn) for turn in sorted({span.turn for span in page.spans})]
         left, narrow = 'style="text-align:left;"', 'style="text-align:left;width:9em;"'
+        turns = sorted({span.turn for span in page.spans})
+        new = {span.turn for span in page.spans[page.new :]}
+        shown = [turn for turn in turns if turn in new or not only_new]
+        rows = [_row(page, show, turn) for turn in shown]
+        if len(shown) < len(turns):
+            before = f"and the {len(turns) - len(shown)} turns before, which it had already"
+            rows.insert(0, f'<tr><td colspan="3" {left}>{before}</td></tr>')
         body = (
             '<table style="border-collapse:collapse;width:100%;">'
             f"<thead><tr><th {narrow}>turn</th><th {narrow}>tokens</th><th {left}>"
