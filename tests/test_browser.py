@@ -134,3 +134,40 @@ def test_an_exercise_is_solved_with_the_keyboard_alone(tmp_path):
         press("Official solution")
         view.locator("pre", has_text="def executer_tool_call(").wait_for()
         assert page.errors == []
+
+
+def test_a_run_in_the_background_is_stopped_and_played(tmp_path):
+    """The cell returns, Stop ends the run in the middle of writing, and the player has it."""
+    sources = [
+        "from toolcall_lab import ScriptedModel, load_model, run_agent\n"
+        "from toolcall_lab.toolkit import default_toolbox\n"
+        "from toolcall_lab.widgets import AgentPlayer\n"
+        "llm, box = load_model(adapter=None), default_toolbox()",
+        'story = "Tell me a very long story about a lighthouse."\n'
+        "live = AgentPlayer.start(llm, box, story, max_tokens=1500)",
+        'call = \'{"tool_call": {"name": "get_weather", "arguments": {"city": "%s"}}}\'\n'
+        'script = ScriptedModel([call % "Oslo", call % "Atlantis", "It is cold."])\n'
+        'AgentPlayer(run_agent(script, box, "Weather?"))',
+    ]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    (tmp_path / "course").mkdir()
+    nbformat.write(notebook, tmp_path / "course" / "player.ipynb")
+    with (
+        jupyterlab(tmp_path / "course", tmp_path) as url,
+        browser_page() as page,
+        opened(page, url, "player.ipynb"),
+    ):
+        run_all(page)
+        page.get_by_text("Step 1: the model writes").wait_for()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("interrupted: The run was interrupted").wait_for(timeout=10_000)
+        assert page.get_by_role("button", name="Stop").count() == 0
+        player = page.locator(".jp-OutputArea").last
+        player.get_by_role("button", name="Next problem").click()
+        player.locator("p", has_text="· step 2 of 3").wait_for()
+        player.get_by_role("button", name="Next", exact=True).click()
+        player.locator("p", has_text="· step 3 of 3").wait_for()
+        player.get_by_role("button", name="Back").click()
+        player.locator("p", has_text="· step 2 of 3").wait_for()
+        assert page.errors == []

@@ -119,10 +119,11 @@ class LiveRun:
     def to_text(self) -> str:
         """The last steps, and the end of what is being written."""
         lines = [self._state()]
-        first = max(0, len(self.steps) - LINES)
+        steps = self.steps if self.run is None else self.run.steps
+        first = max(0, len(steps) - LINES)
         lines += [
             f"{number:>4}  {one_line(what_happened(step), 100)}"
-            for number, step in enumerate(self.steps[first:], first + 1)
+            for number, step in enumerate(steps[first:], first + 1)
         ]
         if self._written and self.run is None:
             lines.append(f"  …   {visible(self._tail(), blanks=False)}")
