@@ -36,19 +36,10 @@ Measured = dict[str, list[tuple[float, int, int]]]  # seconds, tokens, evaluatio
 def schema_of(box: Toolbox) -> dict[str, Any]:
     """The calls of a toolbox as one JSON Schema, for the others."""
     calls = [
-        _object(name={"const": name}, arguments=tool.closed_parameters)
+        grammar._object(name={"const": name}, arguments=tool.closed_parameters)
         for name, tool in box.items()
     ]
-    return _object(tool_call={"anyOf": calls})
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return grammar._object(tool_call={"anyOf": calls})
 
 
 def ask(box: Toolbox, question: str) -> Any:

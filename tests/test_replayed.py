@@ -195,7 +195,7 @@ def test_a_loop_with_a_constraint_plays_without_the_model(llm, box, tmp_path):
     for entry in chosen:
         assert entry.allowed >= 1
         assert 0 < entry.probability <= entry.mass <= 1.000001
-        assert len(entry.top) == 5
+        assert 5 <= len(entry.top) <= 8
 
 
 def test_a_vocabulary_is_exact_without_weights(tiny, tiny_path, tmp_path, llm):

@@ -302,7 +302,7 @@ TASK = Task(
         "S'il n'y a pas de réponse après `max_steps` inférences, renvoie "
         '`"[Erreur] Agent bloqué, max steps atteint."`.',
     ),
-    stub="def agent_loop(llm, outils, question, max_steps=10):\n    ...",
+    stub="def agent_loop(llm, outils, question, max_steps=10):\n    pass",
     cases=(
         _case(
             Text("an answer without a call", "une réponse sans appel"),

@@ -50,7 +50,7 @@ TASK = Task(
         "tour ouvert, `<|im_start|>assistant` et un saut de ligne, quoi qu'il y ait avant, même "
         "rien. N'ajoute rien d'autre.",
     ),
-    stub="def build_prompt(turns):\n    ...",
+    stub="def build_prompt(turns):\n    pass",
     cases=(
         Case(
             Text("one question", "une question"),

@@ -386,7 +386,7 @@ TASK = Task(
         "Si le cinquième texte est encore un appel, renvoie "
         '`"[Erreur] Agent bloqué, max steps atteint."`.',
     ),
-    stub="def capstone(llm, toolbox, notes, documents, question):\n    ...",
+    stub="def capstone(llm, toolbox, notes, documents, question):\n    pass",
     cases=(
         Case(
             Text("an answer with a source", "une réponse avec une source"),

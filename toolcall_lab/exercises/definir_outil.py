@@ -147,7 +147,7 @@ TASK = Task(
         "`integer`, ni `number`, ni `boolean`, ni `array`, ni `object`, ou si `requis` contient "
         "un nom qu'aucun paramètre ne porte. Le texte de l'erreur est libre.",
     ),
-    stub="def definir_outil(nom, description, parametres, requis):\n    ...",
+    stub="def definir_outil(nom, description, parametres, requis):\n    pass",
     cases=(
         Case(
             Text("one parameter, required", "un paramètre, obligatoire"),

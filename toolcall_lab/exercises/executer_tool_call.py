@@ -106,7 +106,7 @@ TASK = Task(
         "`str`. S'il n'y a pas d'outil de ce nom, renvoie `error`, un texte qui le nomme, à la "
         "place de `result`.",
     ),
-    stub="def executer_tool_call(tool_call, boite_a_outils):\n    ...",
+    stub="def executer_tool_call(tool_call, boite_a_outils):\n    pass",
     cases=(
         Case(
             Text("a call is run", "un appel est exécuté"),

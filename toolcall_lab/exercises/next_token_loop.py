@@ -78,7 +78,7 @@ TASK = Task(
         "Ne demande pas un token dont tu ne peux plus rien faire. Renvoie la liste des nouveaux "
         "tokens seuls, et laisse `prompt_tokens` tel quel.",
     ),
-    stub="def next_token_loop(next_token, prompt_tokens, stop_tokens, max_tokens):\n    ...",
+    stub="def next_token_loop(next_token, prompt_tokens, stop_tokens, max_tokens):\n    pass",
     cases=(
         Case(
             Text("until a stop token", "jusqu'à un token d'arrêt"),

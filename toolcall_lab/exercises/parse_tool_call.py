@@ -74,7 +74,7 @@ TASK = Task(
         "dictionnaire intérieur, avec `name` et `arguments`, du premier appel ; `None` s'il n'y a "
         "pas d'appel. Ce qui est cassé ou coupé n'est pas un appel : ne répare rien.",
     ),
-    stub="def parse_tool_call(text):\n    ...",
+    stub="def parse_tool_call(text):\n    pass",
     cases=(
         Case(
             Text("a call alone", "un appel seul"),

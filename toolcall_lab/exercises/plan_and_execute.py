@@ -150,7 +150,7 @@ TASK = Task(
         "replanifié ; `failed` est l'étape à laquelle tu t'es arrêté, ou `None` s'il ne reste "
         "aucune étape à faire. Laisse `plan` tel quel.",
     ),
-    stub="def plan_and_execute(plan, execute, replan, max_replans=1):\n    ...",
+    stub="def plan_and_execute(plan, execute, replan, max_replans=1):\n    pass",
     cases=(
         Case(
             Text("all steps succeed", "toutes les étapes réussissent"),

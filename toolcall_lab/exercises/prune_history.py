@@ -95,7 +95,7 @@ TASK = Task(
         "groupe qui ne rentre plus. Ce qui est plus ancien part, même si cela rentrait.\n\n"
         "Si tout rentre, tout reste.",
     ),
-    stub="def prune_history(messages, max_messages):\n    ...",
+    stub="def prune_history(messages, max_messages):\n    pass",
     cases=(
         _case(
             Text("everything fits", "tout rentre"),

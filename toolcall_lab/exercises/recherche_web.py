@@ -112,7 +112,7 @@ TASK = Task(
         "`1. Titre - url`, numérotées à partir de 1. Si rien n'est trouvé, renvoie une phrase "
         "courte qui contient la requête telle quelle.",
     ),
-    stub="def recherche_web(query, pages, max_results=3):\n    ...",
+    stub="def recherche_web(query, pages, max_results=3):\n    pass",
     cases=(
         Case(
             Text("the best page first", "la meilleure page d'abord"),

@@ -118,7 +118,7 @@ def statement_html(task: Task, summary: str, language: str) -> str:
     title = say(language, "title", lesson=task.lesson, title=task.title(language))
     return (
         f'{STYLE}<div class="tcl-view"><p><b>{inline(title)}</b><br>'
-        f"{esc(summary)}</p><p>{inline(task.statement(language))}</p>"
+        f"{esc(summary)}</p>{paragraphs(task.statement(language))}"
         f"<p>{inline(say(language, 'your code', name=task.name))}</p></div>"
     )
 
@@ -129,10 +129,16 @@ def words_html(markdown: str) -> str:
     shown = [
         f'<pre style="{CODE}">{esc(visible(part, blanks=False))}</pre>'
         if number % 2
-        else "".join(f"<p>{inline(text)}</p>" for text in part.strip().split("\n\n") if text)
+        else paragraphs(part)
         for number, part in enumerate(parts)
     ]
     return f'{STYLE}<div class="tcl-view">{"".join(shown)}</div>'
+
+
+def paragraphs(text: str) -> str:
+    """Paragraphs and lines as they are."""
+    parts = [inline(part).replace("\n", "<br>") for part in text.strip().split("\n\n") if part]
+    return "".join(f"<p>{part}</p>" for part in parts)
 
 
 def inline(text: str) -> str:

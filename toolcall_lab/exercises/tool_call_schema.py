@@ -136,7 +136,7 @@ TASK = Task(
         "que son schéma le dise lui-même (`\"additionalProperties\": false`) ou qu'il n'en dise "
         "rien. Si `tools` est vide, le schéma n'accepte rien du tout.",
     ),
-    stub="def tool_call_schema(tools):\n    ...",
+    stub="def tool_call_schema(tools):\n    pass",
     cases=(
         Case(
             Text("the tool's name, and no other", "le nom de l'outil, et aucun autre"),

@@ -17,7 +17,7 @@ from ..errors import ToolcallLabError
 from ..run import Run, Step
 from .call_reader import CallReader
 from .context_gauge import ContextGauge
-from .html import STYLE, bundle, close_tree, esc, one_line, static
+from .html import STYLE, View, close_tree, esc, one_line, static
 from .live import Background, LiveRun
 from .prompt_view import page_html, pages_of
 from .timeline import Timeline, what_happened
@@ -26,7 +26,7 @@ from .token_view import TokenView
 SECONDS = 1.5  # for a step, while it plays
 
 
-class AgentPlayer:
+class AgentPlayer(View):
     """Shows a `Run` step by step: the prompt's growth, the answer as it was read, the result.
 
     In JupyterLab it has buttons: first, back, play, next, last, and to the next problem. Everywhere
@@ -39,7 +39,6 @@ class AgentPlayer:
         if not 1 <= step <= len(run.steps):
             raise ToolcallLabError(f"There is no step {step}; the run has {len(run.steps)}.")
         self.shown, self.step = run, step
-        self._boxes: list[Any] = []
         self._playing = threading.Event()
 
     @classmethod
@@ -130,17 +129,14 @@ class AgentPlayer:
             raise ToolcallLabError(f"{file.name}: a run is exported as .jsonl or as .html.")
         return file
 
-    def widget(self) -> Any:
-        """The player with its controls, as an ipywidgets box."""
-        box = _controls(self)
-        self._boxes.append(box)
-        return box
+    def controls(self) -> Any:
+        """Its buttons and what they change."""
+        return _controls(self)
 
     def close(self) -> None:
-        """Frees the controls in the browser and here."""
+        """Stops playing, and frees the controls."""
         self._playing.clear()
-        while self._boxes:
-            close_tree(self._boxes.pop())
+        super().close()
 
     def _ending(self) -> str:
         return f"{self.shown.ending or 'running'}: {one_line(self.shown.explanation, 300)}"
@@ -152,12 +148,6 @@ class AgentPlayer:
         step = self.shown.steps[number - 1]
         mark = "! " if _is_problem(step) else ""
         return f"<b>{mark}Step {number}</b> · {esc(one_line(self._what(step), 160))}"
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return bundle(self.to_text(), self.to_html(), None if static() else self.widget())
 
 
 MOST_DETAILS = 12  # steps whose insides are in the static form

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..parsing import Reading, read_tool_calls
 from ..tools import Toolbox, ToolCall
-from .html import CODE, STYLE, bundle, esc, one_line, visible
+from .html import CODE, STYLE, View, esc, one_line, visible
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ SIGNS = {"prose": "·", "call": "✓", "refused": "✗"}
 COLORS = {"prose": "#767676", "call": "#009E73", "refused": "#D55E00"}
 
 
-class CallReader:
+class CallReader(View):
     """Reads an answer as `read_tool_calls` does and draws the reading on it.
 
     >>> CallReader('Sure: {"tool_call": {"name": "get_time", "arguments": {}}}')
@@ -65,12 +65,6 @@ class CallReader:
             f'{STYLE}<div class="tcl-view"><p><b>{esc(visible(summary(self.reading)))}</b></p>'
             f'<pre style="white-space:pre-wrap;{CODE}">{marked}</pre>{tables}</div>'
         )
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return bundle(self.to_text(), self.to_html())
 
 
 def summary(reading: Reading) -> str:

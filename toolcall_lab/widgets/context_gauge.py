@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..chatml import Prompt
 from ..run import Run
-from .html import LOOKS, STYLE, bundle, esc, visible
+from .html import LOOKS, STYLE, View, esc, visible
 from .prompt_view import Page, gauge, pages_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 40  # characters of a bar in the text form
 
 
-class ContextGauge:
+class ContextGauge(View):
     """Shows the tokens of each author against `n_ctx`, one row a step of a `Run`.
 
     Of a `Prompt`, with the model that counts its tokens, it shows the one row.
@@ -55,12 +55,6 @@ class ContextGauge:
             f"{self.pages[0].n_ctx}</b> · {esc(self.pages[-1].speaker)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return bundle(self.to_text(), self.to_html())
 
 
 def _bar(page: Page) -> str:

@@ -121,6 +121,40 @@ def static() -> bool:
     return getattr(get_ipython(), "kernel", None) is None
 
 
+class View:
+    """What all views have in common: a text, HTML, and with a kernel perhaps controls around it."""
+
+    def to_text(self) -> str:
+        """The view as plain text."""
+        raise NotImplementedError
+
+    def to_html(self) -> str:
+        """The view as HTML that needs no kernel."""
+        raise NotImplementedError
+
+    def controls(self) -> Any:
+        """A new ipywidgets box with the view in it; None if there's nothing to control."""
+        return None
+
+    def widget(self) -> Any:
+        """The view with its controls, as an ipywidgets box, kept for `close`."""
+        box = self.controls()
+        if box is not None:
+            vars(self).setdefault("_boxes", []).append(box)
+        return box
+
+    def close(self) -> None:
+        """Frees the controls in the browser and here."""
+        for box in vars(self).pop("_boxes", []):
+            close_tree(box)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return bundle(self.to_text(), self.to_html(), None if static() else self.widget())
+
+
 def bundle(text: str, markup: str, widget: Any = None) -> dict[str, Any]:
     """What a notebook keeps of a view: text, HTML, and the widget's id if there is one."""
     shown = {"text/plain": text, "text/html": markup}

@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..chatml import AUTHORS, IM_END, Prompt, Span
 from ..errors import ToolcallLabError
 from ..run import Run, piece_texts
-from .html import (
-    CODE,
-    LOOKS,
-    STYLE,
-    badge_text,
-    bundle,
-    chip,
-    close_tree,
-    esc,
-    one_line,
-    static,
-    visible,
-)
+from .html import CODE, LOOKS, STYLE, View, badge_text, chip, esc, one_line, visible
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -57,7 +45,7 @@ class Page:
         return counts
 
 
-class PromptView:
+class PromptView(View):
     """Shows a `Prompt` as `llm` reads it, or the prompts of a `Run`, one page a step.
 
     `show` is `"text"`, `"tokens"` or `"raw"`; `step` (from 1) picks a run's page, by default the
@@ -79,7 +67,6 @@ class PromptView:
             raise ToolcallLabError(f"There is no step {step}; the run has {len(self.pages)}.")
         self.show = show
         self.step = step or len(self.pages)
-        self._boxes: list[Any] = []
 
     def to_text(self) -> str:
         """The view as plain text."""
@@ -89,22 +76,9 @@ class PromptView:
         """The view as HTML that needs no kernel."""
         return page_html(self.pages[self.step - 1], self.show)
 
-    def widget(self) -> Any:
-        """The view with its controls, as an ipywidgets box."""
-        box = _controls(self)
-        self._boxes.append(box)
-        return box
-
-    def close(self) -> None:
-        """Frees the controls in the browser and here."""
-        while self._boxes:
-            close_tree(self._boxes.pop())
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return bundle(self.to_text(), self.to_html(), None if static() else self.widget())
+    def controls(self) -> Any:
+        """Its buttons and what they change."""
+        return _controls(self)
 
 
 def page_text(page: Page, show: str) -> str:

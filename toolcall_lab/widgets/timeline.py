@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import ToolcallLabError
 from ..run import Run, Step
-from .html import STYLE, badge_text, bundle, esc, one_line
+from .html import STYLE, View, badge_text, esc, one_line
 
 PHASES = {  # of a step: letter, colour, what it is
     "read": ("R", "#0072B2", "the model reads the prompt"),
@@ -15,7 +13,7 @@ PHASES = {  # of a step: letter, colour, what it is
 }
 
 
-class Timeline:
+class Timeline(View):
     """Shows a `Run` step by step, with its ending.
 
     The text form leaves the seconds out, so that it's the same each time; `to_text(seconds=True)`
@@ -68,12 +66,6 @@ class Timeline:
 
     def _what(self, step: Step) -> str:
         return what_happened(step, interrupted=self.run.ending == "interrupted")
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return bundle(self.to_text(), self.to_html())
 
 
 def what_happened(step: Step, *, interrupted: bool = False) -> str:

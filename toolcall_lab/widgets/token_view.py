@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ToolcallLabError
 from ..generation import Generation, TokenRecord
 from ..run import Run, Step, piece_texts, tokens_of
-from .html import CODE, STYLE, badge_text, bundle, close_tree, esc, one_line, static
+from .html import CODE, STYLE, View, badge_text, esc, one_line
 
 if TYPE_CHECKING:
     from ..models.local import LocalModel
@@ -42,7 +42,7 @@ class Written:
         return one_line(self.pieces[token], 60) or "∅"
 
 
-class TokenView:
+class TokenView(View):
     """Shows a `Generation` (with the model that made it), or a step of a `Run`, else its last.
 
     In JupyterLab the chosen tokens can be gone through, with their alternatives, and a temperature
@@ -59,7 +59,6 @@ class TokenView:
         self.written = _of_run(source, step) if isinstance(source, Run) else _of(source, llm)
         self.at = self.written.chosen[0] if self.written.chosen else 0
         self.temperature = 1.0
-        self._boxes: list[Any] = []
 
     def to_text(self) -> str:
         """A line for each chosen token, and for each stretch of forced ones."""
@@ -81,23 +80,9 @@ class TokenView:
         """The tokens in boxes, and a table of those that were chosen."""
         return f'{STYLE}<div class="tcl-view">{head(self.written)}{table(self.written)}</div>'
 
-    def widget(self) -> Any:
-        """The view with its controls, as an ipywidgets box."""
-        box = _controls(self)
-        self._boxes.append(box)
-        return box
-
-    def close(self) -> None:
-        """Frees the controls in the browser and here."""
-        while self._boxes:
-            close_tree(self._boxes.pop())
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        widget = None if static() or not self.written.chosen else self.widget()
-        return bundle(self.to_text(), self.to_html(), widget)
+    def controls(self) -> Any:
+        """Its buttons and what they change, if there is a choice to look at."""
+        return _controls(self) if self.written.chosen else None
 
 
 def reweighed(record: TokenRecord, temperature: float) -> list[tuple[int, float, float]]:
