@@ -8,7 +8,7 @@ import pytest
 from tests.test_agent import WEATHER, Saying
 from tests.test_context import CALL, read
 from toolcall_lab import Prompt, Run, Toolbox, ToolcallLabError, run_agent, tool
-from toolcall_lab.widgets import ContextGauge, PromptView, Timeline
+from toolcall_lab.widgets import CallReader, ContextGauge, PromptView, Timeline
 
 
 @pytest.fixture
@@ -109,3 +109,46 @@ def test_qwens_prompts_are_shown_as_well(tiny, box):
     llm = Saying(tiny, '<tool_call>{"name": "get_time", "arguments": {}}</tool_call>', "Noon.")
     run = run_agent(llm, box, "?", style="qwen3")
     assert "&lt;tool_response&gt;</b>" in PromptView(run).to_html()
+
+
+def test_two_runs_and_the_step_where_they_part(tiny, box, run):
+    other = run_agent(Saying(tiny, WEATHER % "Tokyo", "22 °C.", tokens=True), box, "Weather?")
+    both = Timeline(run, other)
+    assert both.parting == 2
+    text = both.to_text()
+    assert "They part in step 2.\nFirst: get_weather(city='Atlantis')" in text
+    assert "Second: 22 °C." in text
+    assert both.to_html().count("<table>") == 2
+    same = Timeline(run, run)
+    assert same.parting is None
+    assert "Both runs did the same" in repr(same)
+    shorter = replace(run, steps=run.steps[:1])
+    assert "Second: it had ended" in repr(Timeline(run, shorter))
+
+
+def test_another_window_is_tried(run):
+    sizes = [sum(map(len, step.prompt_tokens)) for step in run.steps]
+    assert ContextGauge(run).verdict() == ""
+    smaller = ContextGauge(run, n_ctx=sizes[1] + 10, room=10)
+    assert smaller.full_at == 3
+    assert f"full at step 3 of {len(sizes)}" in smaller.to_text()
+    assert "full at step 3" in smaller.to_html()
+    assert "everything fits" in repr(ContextGauge(run, n_ctx=10**6))
+    with pytest.raises(ToolcallLabError, match="n_ctx=0"):
+        ContextGauge(run, n_ctx=0)
+    gauge = ContextGauge(run)
+    sliders, shown = gauge.widget().children
+    sliders.children[0].value = 256
+    assert "n_ctx=256 instead of" in shown.value
+    gauge.close()
+
+
+def test_an_answer_is_edited_and_read_anew(box):
+    view = CallReader("It's 22 °C.", box)
+    text, shown = view.widget().children
+    assert "no call: an answer" in shown.value
+    text.value = WEATHER % "Oslo"
+    assert "1 call: get_weather(city=&#x27;Oslo&#x27;)" in shown.value
+    text.value = "<script>"
+    assert "<script>" not in shown.value
+    view.close()

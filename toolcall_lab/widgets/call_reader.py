@@ -27,6 +27,8 @@ COLORS = {"prose": "#767676", "call": "#009E73", "refused": "#D55E00"}
 class CallReader(View):
     """Reads an answer as `read_tool_calls` does and draws the reading on it.
 
+    In JupyterLab the text can be edited, and the reading follows.
+
     >>> CallReader('Sure: {"tool_call": {"name": "get_time", "arguments": {}}}')
     1 call: get_time()
     · prose     Sure:
@@ -43,8 +45,17 @@ class CallReader(View):
         *,
         finish_reason: str | None = None,
     ) -> None:
-        self.text, self.tools = text, tools
-        self.reading = read_tool_calls(text, tools, finish_reason=finish_reason)
+        self.tools, self.finish_reason = tools, finish_reason
+        self.read(text)
+
+    def read(self, text: str) -> None:
+        """Reads another text in its place."""
+        self.text = text
+        self.reading = read_tool_calls(text, self.tools, finish_reason=self.finish_reason)
+
+    def controls(self) -> Any:
+        """The text to edit, and the view below."""
+        return _controls(self)
 
     def to_text(self) -> str:
         """The reading and its parts, a line each."""
@@ -65,6 +76,20 @@ class CallReader(View):
             f'{STYLE}<div class="tcl-view"><p><b>{esc(visible(summary(self.reading)))}</b></p>'
             f'<pre style="white-space:pre-wrap;{CODE}">{marked}</pre>{tables}</div>'
         )
+
+
+def _controls(view: CallReader) -> Any:
+    import ipywidgets as w
+
+    text, shown = w.Textarea(value=view.text, description="Answer", rows=4), w.HTML(view.to_html())
+    text.layout.width = "100%"
+
+    def update(_: Any) -> None:
+        view.read(text.value)
+        shown.value = view.to_html()
+
+    text.observe(update, "value")
+    return w.VBox([text, shown])
 
 
 def summary(reading: Reading) -> str:

@@ -17,16 +17,56 @@ class Timeline(View):
     """Shows a `Run` step by step, with its ending.
 
     The text form leaves the seconds out, so that it's the same each time; `to_text(seconds=True)`
-    and the HTML have them. Of a recording they are those of the day on which it was made.
+    and the HTML have them. Of a recording they are those of the day on which it was made. With a
+    second run, `beside`, it shows both and the first step in which they part.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, beside: Run | None = None) -> None:
         if not run.steps:
             raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
         self.run = run
+        self.beside = None if beside is None else Timeline(beside)
+
+    @property
+    def parting(self) -> int | None:
+        """The first step (from 1) in which two runs don't do the same; None if there's none."""
+        if self.beside is None:
+            return None
+        mine, other = self.run.steps, self.beside.run.steps
+        same = zip(mine, other, strict=False)
+        alike = next(
+            (n for n, pair in enumerate(same) if what_happened(pair[0]) != what_happened(pair[1])),
+            min(len(mine), len(other)),
+        )
+        return alike + 1 if alike < max(len(mine), len(other)) else None
+
+    def _parted(self) -> str:
+        """In which step two runs part, and what each did there."""
+        if self.parting is None or self.beside is None:
+            return "Both runs did the same in each step."
+        said = [f"They part in step {self.parting}."]
+        for name, run in (("First", self.run), ("Second", self.beside.run)):
+            steps = run.steps[self.parting - 1 :]
+            what = one_line(what_happened(steps[0]), 100) if steps else "it had ended"
+            said.append(f"{name}: {what}")
+        return "\n".join(said)
 
     def to_text(self, *, seconds: bool = False) -> str:
         """A line a step."""
+        if self.beside is not None:
+            both = (self._table(seconds), self.beside._table(seconds), self._parted())
+            return "\n\n".join(both)
+        return self._table(seconds)
+
+    def to_html(self) -> str:
+        """A table with a bar of seconds, a row a step."""
+        if self.beside is None:
+            return self._html()
+        lines = esc(self._parted()).replace("\n", "<br>")
+        parted = f'<p class="tcl-view"><b>{lines}</b></p>'
+        return self._html() + self.beside._html() + parted
+
+    def _table(self, seconds: bool) -> str:
         lines = [f"{'step':>4} {'read':>6} {'reused':>6} {'written':>7}  what happened"]
         for number, step in enumerate(self.run.steps, 1):
             read, reused, written = _counts(step)
@@ -38,8 +78,7 @@ class Timeline(View):
             lines.append(line)
         return "\n".join([*lines, self._ending(), self._speakers()])
 
-    def to_html(self) -> str:
-        """A table with a bar of seconds, a row a step."""
+    def _html(self) -> str:
         longest = max(sum(_seconds(step)) for step in self.run.steps) or 1.0
         rows = "".join(
             _row(number, step, longest, self._what(step))
