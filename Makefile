@@ -83,6 +83,7 @@ bench: setup
 	$(PY) benchmarks/constraints.py $(MODEL)
 	$(PY) benchmarks/loop.py
 	$(PY) benchmarks/reading.py
+	$(PY) benchmarks/views.py
 
 reliability: setup
 	@$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[bench]"

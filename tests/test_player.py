@@ -8,7 +8,7 @@ import pytest
 from tests.test_agent import WEATHER, Saying
 from toolcall_lab import Prompt, Run, ToolcallLabError, run_agent
 from toolcall_lab.errors import Stopped
-from toolcall_lab.widgets import AgentPlayer, live
+from toolcall_lab.widgets import AgentPlayer, ContextGauge, PromptView, Timeline, live
 from toolcall_lab.widgets.live import Background, LiveRun
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e"
@@ -165,3 +165,14 @@ def test_without_widgets_start_waits(tiny, box, monkeypatch):
     running = AgentPlayer.start(Saying(tiny, "22 °C.", tokens=True), box, "Weather?")
     assert not running.running
     assert running.wait().answer == "22 °C."
+
+
+def test_a_long_run_is_shown_in_little(tiny, box):
+    """200 steps: less than 2 MB of HTML in each view."""
+    llm = Saying(tiny, *[WEATHER % f"City {n}" for n in range(199)], "Done.", tokens=True)
+    llm.n_ctx = lambda: 10**6
+    run = run_agent(llm, box, "Go", max_steps=200)
+    assert len(run.steps) == 200
+    for view in (AgentPlayer(run), PromptView(run), Timeline(run), ContextGauge(run)):
+        assert len(view.to_html()) < 2_000_000
+    assert len(AgentPlayer(run).details(150, tokens=True)) < 200_000
