@@ -15,7 +15,7 @@ FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
 .PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks picture recordings bench \
-  reliability lock lowest
+  reliability lock binder lowest
 
 help:
 	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"
@@ -29,6 +29,7 @@ help:
 	@echo "bench      measure a call, constraints, the loop, and how calls are read, beside other ways"
 	@echo "reliability  how often calls are valid and right, rung by rung; hours, goes on after a stop"
 	@echo "lock       write constraints.txt anew from pyproject.toml"
+	@echo "binder     write binder/requirements.txt anew from constraints.txt"
 	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
 
 setup:
@@ -94,6 +95,10 @@ lock: setup
 	$(PY) -m uv pip compile pyproject.toml --extra lab --extra test --universal --python-version 3.10 \
 	  --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
 	  --upgrade --output-file constraints.txt
+
+binder: setup
+	$(PY) -m pip install --quiet uv
+	$(PY) scripts/binder.py
 
 lowest: setup
 	$(PY) -m pip install --quiet uv

@@ -10,7 +10,7 @@ import pytest
 from scripts.lab import browser_page, chromium, jupyterlab, opened, run_all
 from scripts.run_notebooks import METADATA
 from toolcall_lab.exercises import task_of
-from toolcall_lab.exercises.exercise import source_of
+from toolcall_lab.exercises.attempt import source_of
 
 ROOT = Path(__file__).parent.parent
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "en").glob("*.ipynb"))

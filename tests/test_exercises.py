@@ -16,7 +16,7 @@ from toolcall_lab.errors import ToolcallLabError
 from toolcall_lab.exercises import NAMES, exercise, grading, progress, running, task_of
 from toolcall_lab.exercises.grading import grade, known_outcomes, recognised, succeeded
 from toolcall_lab.exercises.messages import MESSAGES, say
-from toolcall_lab.exercises.progress import State, folder
+from toolcall_lab.exercises.records import State, folder
 from toolcall_lab.exercises.task import Code, Expect, Outcome, Text
 
 
@@ -51,7 +51,7 @@ def test_the_solution_passes_and_is_found_by_its_name(task):
 
 
 def test_the_shown_solution_is_a_whole_program(task):
-    from toolcall_lab.exercises.exercise import source_of
+    from toolcall_lab.exercises.attempt import source_of
 
     assert grade(task, made(source_of(task.solution), task.name)).passed
 
@@ -308,7 +308,7 @@ def test_odd_signatures_and_decorators_are_no_obstacle():
 
 
 def source_of_solution():
-    from toolcall_lab.exercises.exercise import source_of
+    from toolcall_lab.exercises.attempt import source_of
 
     return source_of(exercises.executer_tool_call)
 
@@ -369,7 +369,7 @@ def test_a_subclass_of_the_exception_counts():
 
 
 def source_of_task(name):
-    from toolcall_lab.exercises.exercise import source_of
+    from toolcall_lab.exercises.attempt import source_of
 
     return source_of(task_of(name).solution)
 
@@ -470,7 +470,7 @@ def test_a_changed_function_is_stale():
 
 def test_the_same_code_has_the_same_fingerprint_in_each_session():
     script = (
-        "from toolcall_lab.exercises.exercise import fingerprint\n"
+        "from toolcall_lab.exercises.attempt import fingerprint\n"
         "def f(x): return x in {'string', 'integer', 'array', 'object'}\nprint(fingerprint(f))"
     )
     found = {
@@ -585,6 +585,17 @@ def test_code_arguments_show_their_names_and_sources():
     code = Code("import re\n\ndef f(x):\n    log('f', x)\n    return x\n\ng = f")
     assert repr(code) == "g"
     assert "log" not in code.shown()
+
+
+def test_what_is_imported_stays_what_it_was():
+    """No module has the name of a function: using one would put it in the function's place."""
+    script = (
+        "from toolcall_lab.exercises import exercise, progress\nrepr(progress())\n"
+        "repr(exercise('agent_loop'))\nfrom toolcall_lab.exercises import exercise, progress\n"
+        "import toolcall_lab.exercises.agent_loop\nfrom toolcall_lab.exercises import agent_loop\n"
+        "assert all(callable(f) for f in (exercise, progress, agent_loop))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_it_works_in_plain_python(home):

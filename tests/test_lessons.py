@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolcall_lab.exercises import NAMES, task_of
-from toolcall_lab.exercises.exercise import source_of
+from toolcall_lab.exercises.attempt import source_of
 
 ROOT = Path(__file__).parent.parent
 LESSONS = sorted((ROOT / "notebooks" / "en").glob("*.ipynb"))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.mutants import mutants
 from toolcall_lab.exercises import NAMES, task_of
-from toolcall_lab.exercises.exercise import source_of
+from toolcall_lab.exercises.attempt import source_of
 from toolcall_lab.exercises.grading import succeeded
 from toolcall_lab.exercises.running import run
 

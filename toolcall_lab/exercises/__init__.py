@@ -51,14 +51,14 @@ def exercise(name: str, language: str | None = None) -> Any:
     `language` is "en" or "fr"; else what `TOOLCALL_LAB_LANGUAGE` says, or English. Raises
     `ToolcallLabError` for an unknown name.
     """
-    from .exercise import Exercise
+    from .attempt import Exercise
 
     return Exercise(task_of(name), language)
 
 
 def progress(language: str | None = None) -> Any:
     """How far you are in all exercises: shown in a notebook, printed elsewhere."""
-    from .exercise import Overview
+    from .attempt import Overview
 
     return Overview(language)
 

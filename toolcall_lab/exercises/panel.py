@@ -16,7 +16,7 @@ from .messages import say
 from .showing import SIGNS, check_html, statement_html, words_html
 
 if TYPE_CHECKING:
-    from .exercise import Exercise
+    from .attempt import Exercise
 
 
 class Panel:

@@ -13,7 +13,7 @@ from .messages import say
 from .task import Task
 
 if TYPE_CHECKING:
-    from .progress import State
+    from .records import State
 
 SIGNS = {"not attempted": "○", "failing": "✗", "passed": "✓", "stale": "↻"}
 WIDTH = 100

@@ -16,7 +16,7 @@ from ..widgets.html import bundle, static
 from . import NAMES, task_of
 from .grading import Grade, TestResult, grade
 from .messages import default_language, say
-from .progress import Record, State, folder
+from .records import Record, State, folder
 from .showing import SIGNS, check_html, check_text, overview_html, overview_text, statement_html
 from .task import Task
 
