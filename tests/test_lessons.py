@@ -1,7 +1,9 @@
 """The exercises in the lessons: each has its own, untouched, and the lessons also run solved."""
 
+import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,3 +88,25 @@ def test_the_lessons_run_solved(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:]
     kept = json.loads((tmp_path / "home" / "progress.json").read_text(encoding="utf-8"))
     assert all(kept["exercises"][name]["passed"] for name in WITH_LESSON)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_as_a_page_shows_every_view(path):
+    """`jupyter nbconvert --to html`: what a reader without a kernel sees."""
+    import nbformat
+    from nbconvert import HTMLExporter
+
+    notebook = nbformat.read(path, as_version=4)
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    shown = plain(page)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            markup = "".join(output.get("data", {}).get("text/html", ""))
+            if "tcl-view" in markup:
+                assert plain(markup.split("</style>")[-1]) in shown
+    assert "widget-view" not in page
+
+
+def plain(markup):
+    """The words of a page."""
+    return "".join(html.unescape(re.sub("<[^>]*>", "", markup)).split())

@@ -152,3 +152,17 @@ def test_an_answer_is_edited_and_read_anew(box):
     text.value = "<script>"
     assert "<script>" not in shown.value
     view.close()
+
+
+def test_a_steps_figures_are_picked(run):
+    view = Timeline(run)
+    _, picked, below = view.widget().children
+    assert picked.value == len(run.steps)
+    picked.value = 1
+    total = sum(map(len, run.steps[0].prompt_tokens))
+    assert f"{total} tokens, 0 of them reused" in below.value or "? of them reused" in below.value
+    assert "no speed measured" in below.value
+    assert "get_weather(city=&#x27;Tokyo&#x27;) -&gt; a result of " in below.value
+    picked.value = 2
+    assert "an error of " in below.value
+    view.close()

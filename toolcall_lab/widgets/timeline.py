@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import ToolcallLabError
 from ..run import Run, Step
 from .html import STYLE, View, badge_text, esc, one_line
@@ -18,7 +20,8 @@ class Timeline(View):
 
     The text form leaves the seconds out, so that it's the same each time; `to_text(seconds=True)`
     and the HTML have them. Of a recording they are those of the day on which it was made. With a
-    second run, `beside`, it shows both and the first step in which they part.
+    second run, `beside`, it shows both and the first step in which they part. In JupyterLab a step
+    can be picked, with the keyboard too, and its figures are shown below.
     """
 
     def __init__(self, run: Run, beside: Run | None = None) -> None:
@@ -65,6 +68,20 @@ class Timeline(View):
         lines = esc(self._parted()).replace("\n", "<br>")
         parted = f'<p class="tcl-view"><b>{lines}</b></p>'
         return self._html() + self.beside._html() + parted
+
+    def controls(self) -> Any:
+        """A list of the steps, and the figures of the one that is picked."""
+        return _controls(self)
+
+    def details(self, number: int) -> str:
+        """The figures of a step (from 1), as HTML."""
+        step = self.run.steps[number - 1]
+        rows = "".join(
+            f'<tr><th style="text-align:left;">{name}</th>'
+            f'<td style="text-align:left;">{esc(one_line(value, 300))}</td></tr>'
+            for name, value in _figures(step)
+        )
+        return f"<table>{rows}</table>"
 
     def _table(self, seconds: bool) -> str:
         lines = [f"{'step':>4} {'read':>6} {'reused':>6} {'written':>7}  what happened"]
@@ -140,6 +157,43 @@ def _row(number: int, step: Step, longest: float, what: str) -> str:
         f"<tr><td>{number}</td><td {wide}>{parts}<br>{sum(spent):.2f} s</td>{cells}"
         f'<td style="text-align:left;">{esc(one_line(what, 160))}</td></tr>'
     )
+
+
+def _figures(step: Step) -> list[tuple[str, str]]:
+    """What there is to know of a step, by name; what nobody has measured is said, not made up."""
+    read, write, tools = _seconds(step)
+    evaluated, reused, written = _counts(step)
+    speeds = [
+        f"{int(count) / time:.0f} tokens/s" if count != "?" and time else "no speed measured"
+        for count, time in ((evaluated, read), (written, write))
+    ]
+    figures = [
+        ("prompt", f"{sum(map(len, step.prompt_tokens))} tokens, {reused} of them reused"),
+        ("reading", f"{evaluated} tokens in {read:.2f} s, {speeds[0]}"),
+        ("writing", f"{written} tokens in {write:.2f} s, {speeds[1]}"),
+        ("finished by", step.finish_reason or "not said"),
+        ("held to", step.constraint or "nothing: free text"),
+    ]
+    for call, result in zip(step.calls, step.results, strict=False):
+        said = "an error" if result.error else "a result"
+        size = f"{said} of {len(result.text)} characters in {result.seconds:.2f} s"
+        figures.append((esc(call.name), f"{call} -> {size}"))
+    return figures + [("tools", f"{tools:.2f} s in all")] * bool(step.calls)
+
+
+def _controls(view: Timeline) -> Any:
+    import ipywidgets as w
+
+    table, below = w.HTML(view.to_html()), w.HTML()
+    steps = [(f"step {n}", n) for n in range(1, len(view.run.steps) + 1)]
+    picked = w.Dropdown(options=steps, value=len(steps), description="Figures of")
+
+    def update(_: Any = None) -> None:
+        below.value = f'<div class="tcl-view">{view.details(picked.value)}</div>'
+
+    picked.observe(update, "value")
+    update()
+    return w.VBox([table, picked, below])
 
 
 def _seconds(step: Step) -> tuple[float, float, float]:
