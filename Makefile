@@ -14,7 +14,7 @@ ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
 FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
-.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks picture recordings bench \
+.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks pictures recordings bench \
   reliability lock binder lowest
 
 help:
@@ -24,7 +24,7 @@ help:
 	@echo "test-all   test, and the slow ones: fuzzing, a real browser"
 	@echo "format     format the code"
 	@echo "notebooks  run every notebook in order and keep the outputs"
-	@echo "picture    take the README's screenshot in headless Chromium"
+	@echo "pictures   take the pictures of README and docs in headless Chromium"
 	@echo "recordings make the recordings anew with your model (MODEL=path/to/model.gguf)"
 	@echo "bench      measure a call, constraints, the loop, and how calls are read, beside other ways"
 	@echo "reliability  how often calls are valid and right, rung by rung; hours, goes on after a stop"
@@ -69,8 +69,8 @@ format: setup
 notebooks: setup
 	$(PY) scripts/run_notebooks.py $(ARGS)
 
-picture: setup
-	$(PY) scripts/picture.py
+pictures: setup
+	$(PY) scripts/pictures.py
 
 recordings: setup
 	$(PY) scripts/record.py $(MODEL)

@@ -257,6 +257,7 @@ def _controls(view: TokenView) -> Any:
     back = w.Button(description="Back", tooltip="Previous token that was chosen")
     forth = w.Button(description="Next", tooltip="Next token that was chosen")
     heat = w.FloatSlider(value=1.0, min=0.0, max=2.0, step=0.1, description="Temperature")
+    heat.style.description_width = "initial"
     places = view.written.chosen
 
     def update(_: Any = None) -> None:
