@@ -338,6 +338,7 @@ def test_a_check_inside_of_a_check_is_refused():
 
 def test_a_disarmed_watchdog_is_not_the_only_one(impatient, monkeypatch):
     monkeypatch.setattr(running, "SLACK", 0.5)
+    monkeypatch.setattr(running, "LOADING", 0.5)
     body = "import faulthandler\nfaulthandler.cancel_dump_traceback_later()\nwhile True: pass"
     assert exercise(NAME).check(answer(body)).tests[0].got.startswith("it didn't end")
 

@@ -27,7 +27,7 @@ import cloudpickle  # type: ignore[import-untyped]
 
 from ..errors import ToolcallLabError
 from .task import Code, Failure, Outcome
-from .worker import MAX_REPR, undecorated
+from .worker import LOADING, MAX_REPR, undecorated
 
 SECONDS = 2.0  # for one call
 STARTS = 2  # processes: one that was ended leaves the calls behind it to the next
@@ -131,7 +131,7 @@ def _outcomes(
     found: list[dict[str, Any]] = []
     while len(found) < count:
         try:
-            done = json.loads(lines.get(timeout=seconds + SLACK))
+            done = json.loads(lines.get(timeout=seconds + LOADING + SLACK))
         except queue.Empty:
             return found, True
         except (ValueError, RecursionError):

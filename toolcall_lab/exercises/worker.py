@@ -26,6 +26,7 @@ from typing import Any
 MAX_DEPTH, MAX_NODES, MAX_CHARACTERS = 40, 50_000, 200_000  # of a value that comes back
 MAX_PRINTED, MAX_REPR, MAX_NOTES = 10_000, 500, 200
 MAX_MEMORY = 2 << 30  # bytes
+LOADING = 20.0  # seconds until a function is there
 
 
 class InputRefused(RuntimeError):
@@ -202,10 +203,11 @@ def main() -> None:
     functions: dict[int, Callable[..., Any]] = {}
     for number, arguments in asked["calls"]:
         job = asked["functions"][number]
-        faulthandler.dump_traceback_later(asked["seconds"], exit=True, file=trace)
         try:
-            if number not in functions:
+            if number not in functions:  # which may import much, on a busy machine
+                faulthandler.dump_traceback_later(LOADING, exit=True, file=trace)
                 functions[number] = load(job)
+            faulthandler.dump_traceback_later(asked["seconds"], exit=True, file=trace)
             done = call(functions[number], arguments, job["file"])
         except BaseException as error:  # it couldn't even be loaded
             done = {"failure": _failure(error, job["file"])}
