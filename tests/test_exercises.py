@@ -14,6 +14,7 @@ import pytest
 import toolcall_lab.exercises as exercises
 from toolcall_lab.errors import ToolcallLabError
 from toolcall_lab.exercises import NAMES, exercise, grading, progress, running, task_of
+from toolcall_lab.exercises.attempt import source_of
 from toolcall_lab.exercises.grading import grade, known_outcomes, recognised, succeeded
 from toolcall_lab.exercises.messages import MESSAGES, say
 from toolcall_lab.exercises.records import State, folder
@@ -51,8 +52,6 @@ def test_the_solution_passes_and_is_found_by_its_name(task):
 
 
 def test_the_shown_solution_is_a_whole_program(task):
-    from toolcall_lab.exercises.attempt import source_of
-
     assert grade(task, made(source_of(task.solution), task.name)).passed
 
 
@@ -298,21 +297,16 @@ def test_odd_signatures_and_decorators_are_no_obstacle():
 
         return around
 
-    assert exercise(NAME).check(logged(made(source_of_solution(), NAME))).passed
-    odd = made(source_of_solution(), NAME)
+    assert exercise(NAME).check(logged(made(source_of(exercises.executer_tool_call), NAME))).passed
+    odd = made(source_of(exercises.executer_tool_call), NAME)
     odd.__signature__ = 5
     assert exercise(NAME).check(odd).passed
-    ring = made(source_of_solution(), NAME)
+    ring = made(source_of(exercises.executer_tool_call), NAME)
     ring.__wrapped__ = ring
     assert exercise(NAME).check(ring).passed
 
 
-def source_of_solution():
-    from toolcall_lab.exercises.attempt import source_of
-
-    return source_of(exercises.executer_tool_call)
-
-
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_what_a_function_starts_ends_with_it(tmp_path):
     """It forks, and leaves a child that goes on."""
     mark = tmp_path / "alive"
@@ -364,15 +358,9 @@ def test_a_schema_that_would_take_for_ever_is_refused():
 
 
 def test_a_subclass_of_the_exception_counts():
-    source = source_of_task("definir_outil").replace("raise ValueError(", "raise Mine(")
+    source = source_of(exercises.definir_outil).replace("raise ValueError(", "raise Mine(")
     function = made(f"class Mine(ValueError): pass\n{source}", "definir_outil")
     assert exercise("definir_outil").check(function).passed
-
-
-def source_of_task(name):
-    from toolcall_lab.exercises.attempt import source_of
-
-    return source_of(task_of(name).solution)
 
 
 def test_what_cannot_be_copied_is_said():
