@@ -23,7 +23,7 @@ VIEWS = {  # what draws each view, after START
     "context_gauge": "ContextGauge(run)",
     "timeline": "Timeline(run)",
     "token_view": "TokenView(run, step=1)",
-    "call_reader": "CallReader(run.steps[0].completion, box)",
+    "call_reader": "CallReader(run)",
     "agent_player": "AgentPlayer(run, step=2)",
     "exercise": 'exercise("executer_tool_call")',
 }

@@ -43,7 +43,7 @@ class Saying:
         finish = "length" if cut else "stop"
         choice = {"text": text, "finish_reason": finish}
         if self.gives_tokens:
-            choice["tokens"] = self.tokenize(text.encode(), add_bos=False)
+            choice["tokens"] = self.tokenize(text.encode("utf-8", "replace"), add_bos=False)
         return {"choices": [choice], "usage": {}}
 
 

@@ -126,17 +126,60 @@ def test_the_controls_move_and_leave_nothing_behind(run):
     before = len(ipywidgets.widgets.widget._instances)
     view = PromptView(run)
     box = view.widget()
-    (show, back, forth), shown = box.children[0].children, box.children[1]
+    (show, find), (back, forth, step), shown = (
+        box.children[0].children, box.children[1].children, box.children[2],
+    )  # fmt: skip
     assert forth.disabled
     assert not back.disabled
     back.click()
     assert view.step == 1
     assert "Step 1 of 2" in shown.value
     assert back.disabled
+    step.value = 9  # there are two
+    assert view.step == 2
+    find.value = "weather"
+    assert "<mark>Weather</mark>" in shown.value
     show.value = "raw"
     assert "<pre" in shown.value
+    assert "<mark>Weather</mark>" in shown.value
     view.close()
     assert len(ipywidgets.widgets.widget._instances) == before
+
+
+def test_what_was_reused_is_said_span_by_span(llm, box):
+    run = run_agent(llm, box, "Hi", max_tokens=8, max_steps=1)
+    again = run_agent(llm, box, "Hi there", max_tokens=8, max_steps=1)
+    step = again.steps[0]
+    view = PromptView(again)
+    assert 0 < step.tokens_reused < view.pages[0].total
+    assert f"{step.tokens_reused} reused, {step.tokens_evaluated} read" in repr(view)
+    marks = [line[1] for line in repr(view).splitlines()[1:]]
+    assert marks[:3] == ["=", "=", "="]  # the system turn
+    assert marks[-1] == " "
+    counted = re.findall(r"markers<br>(\d+) reused", view.to_html())
+    assert sum(map(int, counted)) == step.tokens_reused
+    assert run.steps[0].prompt_tokens[:3] == step.prompt_tokens[:3]
+
+
+def test_a_long_span_is_folded_and_nothing_of_it_is_lost(llm, prompt):
+    prompt.add("tool", text := "".join(f"line {n}, " for n in range(400)))
+    view = PromptView(prompt, llm)
+    shown = view.to_html()
+    assert shown.count("<details>") == 1
+    assert f"and {len(text) - 900} more characters" in shown
+    assert text in "".join(Tags(re.sub("<summary>.*?</summary>", "", shown)).words)
+    assert "<details open>" in PromptView(prompt, llm, find="line 399").to_html()
+
+
+@pytest.mark.parametrize("show", ["text", "tokens", "raw"])
+def test_a_text_is_found_wherever_it_stands(llm, prompt, show):
+    prompt.append_completion(None, HOSTILE)
+    view = PromptView(prompt, llm, show=show, find="<|IM_END|>")
+    shown = view.to_html()
+    assert "found: 3" in shown
+    assert shown.count("<mark>") >= 3
+    assert "<script" not in PromptView(prompt, llm, show=show, find="<script>").to_html()
+    assert "found: 0" in PromptView(prompt, llm, show=show, find="nowhere").to_html()
 
 
 def test_wrong_uses_are_explained(prompt, llm, tiny, box):

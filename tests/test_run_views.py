@@ -137,10 +137,62 @@ def test_another_window_is_tried(run):
     with pytest.raises(ToolcallLabError, match="n_ctx=0"):
         ContextGauge(run, n_ctx=0)
     gauge = ContextGauge(run)
-    sliders, shown = gauge.widget().children
-    sliders.children[0].value = 256
+    fields, shown = gauge.widget().children
+    fields.children[0].value = 256
     assert "n_ctx=256 instead of" in shown.value
     gauge.close()
+
+
+def test_another_policy_is_tried(run, pruned):
+    """What was pruned is there again without a policy; with the run's own it's as it was."""
+    whole = ContextGauge(pruned, policy="none")
+    assert not any(whole.prunings)
+    assert [page.total for page in whole.pages] == sorted(page.total for page in whole.pages)
+    assert whole.pages[-1].total > whole.recorded[-1].total
+    same = ContextGauge(pruned, policy="drop", room=100)
+    assert [page.total for page in same.pages] == [page.total for page in same.recorded]
+    assert same.prunings == [step.pruning for step in pruned.steps]
+    assert "the same answers, policy drop: everything fits" in same.verdict()
+    as_it_was = ContextGauge(run, policy="none")
+    assert [page.ids for page in as_it_was.pages] == [page.ids for page in as_it_was.recorded]
+    gauge = ContextGauge(run)
+    fields, shown = gauge.widget().children
+    fields.children[2].value = "drop"
+    fields.children[0].value = sum(map(len, run.steps[2].prompt_tokens))
+    assert "pruned: drop: " in shown.value
+    fields.children[2].value = None
+    assert "pruned: drop: " not in shown.value
+    gauge.close()
+
+
+def test_shortening_is_counted_without_the_model(tiny):
+    """What the gauge tells of `shorten` is what the loop then really does."""
+
+    @tool
+    def page(page: int) -> str:
+        """Reads."""
+        return f"page {page}: " + "word " * 90
+
+    def go(policy):
+        calls = [(CALL % n).replace('"read"', '"page"') for n in range(9)]
+        llm = Saying(tiny, *calls, n_ctx=2048, tokens=True)
+        return run_agent(llm, Toolbox([page]), "?", policy=policy, max_tokens=100, max_steps=9)
+
+    told = ContextGauge(go("drop"), policy="shorten", room=100)
+    done = go("shorten")
+    assert "shortened the results" in told.to_text()
+    assert len(done.steps) == len(told.pages) == 9
+    for page, step in zip(told.pages, done.steps, strict=True):
+        assert [span.text for span in page.spans] == [span.text for span in step.prompt.spans]
+        assert page.total == sum(map(len, step.prompt_tokens))
+
+
+def test_what_cannot_be_told_without_the_model_is_said(run, tiny):
+    prompt = Prompt()
+    prompt.add("user", "Hi")
+    for wrong in ((run, None, "summarise"), (prompt, tiny, "drop")):
+        with pytest.raises(ToolcallLabError, match="can be told of none, drop, shorten"):
+            ContextGauge(*wrong[:2], policy=wrong[2])
 
 
 def test_an_answer_is_edited_and_read_anew(box):
@@ -152,6 +204,37 @@ def test_an_answer_is_edited_and_read_anew(box):
     text.value = "<script>"
     assert "<script>" not in shown.value
     view.close()
+
+
+FORGIVEN = {
+    '```json\n{"tool_call": {"name": "get_time"}}\n```': ["code fence", "left out"],
+    '<think>hm</think><tool_call>{"name": "get_time", "arguments": {}}': ["thought", "closing"],
+    '{"tool_call": {"name": "get_weather", "arguments": {"city": "New\nYork"}}}': ["Line breaks"],
+    '{"tool_call": {"name": "get_time", "arguments": "{}"}}<|im_end|>': ["marker", "JSON string"],
+    WEATHER % "Oslo": [],
+    '{"tool_call": {"name": "nobody", "arguments": "{}"}}': [],  # refused, not forgiven
+}
+
+
+@pytest.mark.parametrize("text", FORGIVEN)
+def test_what_was_forgiven_is_said(box, text):
+    view = CallReader(text, box)
+    said = [line for line in repr(view).splitlines() if line.startswith("~")]
+    assert len(said) == len(FORGIVEN[text])
+    for line, words in zip(said, FORGIVEN[text], strict=True):
+        assert words in line
+    assert view.to_html().count("<br>~ ") == len(said)
+
+
+def test_the_call_of_a_run_is_read_with_its_tools(run):
+    assert "empty_output" in repr(CallReader(run))  # the last step that isn't only an answer
+    first = CallReader(run, step=1)
+    assert "1 call: get_weather(city='Tokyo')" in repr(first)
+    assert "required" in first.to_html()
+    with pytest.raises(ToolcallLabError, match="no step 9"):
+        CallReader(run, step=9)
+    with pytest.raises(ToolcallLabError, match="a text or a Run, no dict"):
+        CallReader({})
 
 
 def test_a_steps_figures_are_picked(run):

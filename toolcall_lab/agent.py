@@ -17,7 +17,7 @@ from typing import Any
 from . import grammar
 from .chatml import Prompt
 from .completion import Completion, Interrupted, OnToken, complete
-from .context import POLICIES, prune
+from .context import POLICIES, PRUNE_TO, prune
 from .errors import RoomError, ToolcallLabError
 from .models import Model
 from .parsing import Reading, read_tool_calls
@@ -36,7 +36,6 @@ To use a tool, reply with {{call}}.
 When a tool has given its result, answer the user with this result, in a sentence."""
 
 MAX_PERIOD = 5  # calls in a cycle that is noticed when it comes back
-PRUNE_TO = 0.7  # of the room: pruning makes the model read again, so it's done seldom and much
 SUMMARY_TOKENS = 100  # of a summary that pruning asks for
 
 Constraints = grammar.Constraint | Sequence[grammar.Constraint | None] | None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .models import Tokenizer
 
 POLICIES = ("drop", "shorten", "summarise")
+PRUNE_TO = 0.7  # of the room: pruning makes the model read again, so it's done seldom and much
 SHORT = 160  # characters that `shorten` leaves of a result
 
 Summarise = Callable[[str], str]

@@ -69,7 +69,7 @@ def read_tool_calls(
     >>> read_tool_calls("It is noon.").text
     'It is noon.'
     """
-    toolbox = _toolbox(tools)
+    toolbox = as_toolbox(tools)
     calls: list[ToolCall] = []
     prose: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -321,7 +321,8 @@ def _after_tag(text: str, end: int) -> int:
     return end
 
 
-def _toolbox(tools: Toolbox | Sequence[Any] | None) -> Toolbox | None:
+def as_toolbox(tools: Toolbox | Sequence[Any] | None) -> Toolbox | None:
+    """Tools as `read_tool_calls` takes them, as a toolbox."""
     if tools is None or isinstance(tools, Toolbox):
         return tools
     return Toolbox(_from_schema(item) for item in tools)

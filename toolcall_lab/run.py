@@ -103,6 +103,15 @@ class Step:
         """How long the tools ran."""
         return sum(result.seconds for result in self.results)
 
+    def write_to(self, prompt: Prompt) -> None:
+        """Appends what this step has brought: what the model wrote, and what it was told."""
+        if self.completion:
+            prompt.append_completion(self.completion_tokens, self.completion)
+        for result in self.results:
+            prompt.add("tool", result.text)
+        if self.problem:
+            prompt.add("tool", f"Error: {self.message}")
+
 
 @dataclass
 class Run:
@@ -170,14 +179,8 @@ class Run:
         """The prompt with all that has happened: where another turn would go on."""
         if not self.steps:
             return Prompt(style=self.style)
-        step = self.steps[-1]
-        prompt = step.prompt.snapshot()
-        if step.completion:
-            prompt.append_completion(step.completion_tokens, step.completion)
-        for result in step.results:
-            prompt.add("tool", result.text)
-        if step.problem:
-            prompt.add("tool", f"Error: {step.message}")
+        prompt = self.steps[-1].prompt.snapshot()
+        self.steps[-1].write_to(prompt)
         return prompt
 
     def save(self, path: str | os.PathLike[str]) -> None:

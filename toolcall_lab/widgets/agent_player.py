@@ -19,7 +19,7 @@ from .call_reader import CallReader
 from .context_gauge import ContextGauge
 from .html import STYLE, View, close_tree, esc, one_line, static
 from .live import Background, LiveRun
-from .prompt_view import page_html, pages_of
+from .prompt_page import page_html, pages_of
 from .timeline import Timeline, what_happened
 from .token_view import TokenView
 
@@ -104,7 +104,7 @@ class AgentPlayer(View):
         run, step = self.shown, self.shown.steps[number - 1]
         until = Run(**{**vars(run), "steps": run.steps[:number]})
         parts = [page_html(pages_of(run, None)[number - 1], "text", only_new=True)]
-        parts.append(CallReader(step.completion, finish_reason=step.finish_reason).to_html())
+        parts.append(CallReader(run, step=number).to_html())
         parts += [
             f"<p>◆ {esc(call.name)}: {'error: ' if result.error else ''}"
             f"{esc(one_line(result.text, 600))}</p>"

@@ -1,13 +1,18 @@
-"""`CallReader`: a model's raw answer with what was read in it, or refused, and why."""
+"""`CallReader`: a model's raw answer with what was read in it, forgiven, or refused, and why."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..parsing import Reading, read_tool_calls
+from ..chatml import STOP
+from ..errors import ToolcallLabError
+from ..parsing import Reading, as_toolbox, read_tool_calls
+from ..qwen3 import CALL_CLOSE, CALL_OPEN, THINK_CLOSE
+from ..run import Run, Step
+from ..shapes import CALL_KEY
 from ..tools import Toolbox, ToolCall
 from .html import CODE, STYLE, View, esc, one_line, visible
 
@@ -27,7 +32,9 @@ COLORS = {"prose": "#767676", "call": "#009E73", "refused": "#D55E00"}
 class CallReader(View):
     """Reads an answer as `read_tool_calls` does and draws the reading on it.
 
-    In JupyterLab the text can be edited, and the reading follows.
+    The answer is a text, or a `Run`'s (of the `step`, from 1, or else of the last step with a call
+    or a problem), whose tools are then known. In JupyterLab the text can be edited, and the reading
+    follows.
 
     >>> CallReader('Sure: {"tool_call": {"name": "get_time", "arguments": {}}}')
     1 call: get_time()
@@ -40,12 +47,21 @@ class CallReader(View):
 
     def __init__(
         self,
-        text: str,
+        source: str | Run,
         tools: Toolbox | Sequence[Any] | None = None,
         *,
+        step: int | None = None,
         finish_reason: str | None = None,
     ) -> None:
-        self.tools, self.finish_reason = tools, finish_reason
+        if isinstance(source, Run):
+            picked = _step_of(source, step)
+            text, finish_reason = picked.completion, picked.finish_reason
+            tools = source.tools if tools is None else tools
+        elif isinstance(source, str):
+            text = source
+        else:
+            raise ToolcallLabError(f"CallReader reads a text or a Run, no {type(source).__name__}.")
+        self.tools, self.finish_reason = as_toolbox(tools), finish_reason
         self.read(text)
 
     def read(self, text: str) -> None:
@@ -62,7 +78,7 @@ class CallReader(View):
         lines = [summary(self.reading)]
         for part in parts(self.text, self.reading):
             lines.append(f"{SIGNS[part.kind]} {part.kind:<9} {one_line(part.text.rstrip(), 90)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"~ {what}" for what in forgiven(self.text, self.reading))])
 
     def to_html(self) -> str:
         """The answer with its parts marked, and each argument beside its schema."""
@@ -71,9 +87,11 @@ class CallReader(View):
             f"<b>{SIGNS[part.kind]}</b> {esc(visible(part.text, blanks=False))}</span> "
             for part in parts(self.text, self.reading)
         )
+        pardons = "".join(f"<br>~ {esc(what)}" for what in forgiven(self.text, self.reading))
         tables = "".join(_arguments(call, self.tools) for call in self.reading.calls)
         return (
-            f'{STYLE}<div class="tcl-view"><p><b>{esc(visible(summary(self.reading)))}</b></p>'
+            f'{STYLE}<div class="tcl-view"><p><b>{esc(visible(summary(self.reading)))}</b>'
+            f"{pardons}</p>"
             f'<pre style="white-space:pre-wrap;{CODE}">{marked}</pre>{tables}</div>'
         )
 
@@ -112,8 +130,74 @@ def parts(text: str, reading: Reading) -> list[Part]:
     return [part for part in around if part.text.strip()]
 
 
-def _arguments(call: ToolCall, tools: Any) -> str:
-    schema = tools[call.name].parameters if isinstance(tools, Toolbox) else {}
+def forgiven(text: str, reading: Reading) -> list[str]:
+    """What the reader has put up with to read these calls, a sentence each."""
+    if not reading.calls or reading.span is None:
+        return []
+    start, end = reading.span
+    said = []
+    if THINK_CLOSE in text[:start]:
+        said.append("What was thought was left aside.")
+    if text[:start].rstrip().endswith(FENCES):
+        said.append("The code fence around the call was left aside.")
+    if any(mark in text[end:] for mark in STOP):
+        said.append(
+            "From a ChatML marker on, where the model plays the other side, nothing is read."
+        )
+    call = text[start:end]
+    if call.count(CALL_OPEN) > call.count(CALL_CLOSE):
+        said.append(f"A closing {CALL_CLOSE} is missing.")
+    objects = list(_objects(call))
+    if any("\n" in written and not _is_json(written) for written, _ in objects):
+        said.append("Line breaks inside a string, which JSON writes as \\n, were kept.")
+    given = [_given(value) for _, value in objects]
+    if any(isinstance(arguments, str) for arguments in given):
+        said.append("Arguments that were a JSON string were decoded.")
+    if None in given:
+        said.append("Arguments were left out; none are required.")
+    return said
+
+
+FENCES = ("```", "```json", "```xml")
+
+
+def _objects(text: str) -> Iterator[tuple[str, Any]]:
+    """The JSON objects that stand one after the other in a text, as written and as read."""
+    at = text.find("{")
+    while at >= 0:
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+        yield text[at:end], value
+        at = text.find("{", end)
+
+
+def _given(value: dict[str, Any]) -> Any:
+    """What stands under a call's `arguments`, however it's wrapped; None if nothing does."""
+    while isinstance(inner := value.get(CALL_KEY, value.get("function")), dict):
+        value = inner
+    return value.get("arguments")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _step_of(run: Run, number: int | None) -> Step:
+    """A run's step, or the last one that has a call in it, or a problem; else the last."""
+    if not run.steps:
+        raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
+    if number is not None and not 1 <= number <= len(run.steps):
+        raise ToolcallLabError(f"There is no step {number}; the run has {len(run.steps)}.")
+    if number is not None:
+        return run.steps[number - 1]
+    return next((s for s in reversed(run.steps) if s.calls or s.problem), run.steps[-1])
+
+
+def _arguments(call: ToolCall, tools: Toolbox | None) -> str:
+    schema = tools[call.name].parameters if tools is not None else {}
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     rows = "".join(
@@ -122,7 +206,7 @@ def _arguments(call: ToolCall, tools: Any) -> str:
         f"<td>{'required' if name in required else 'optional'}</td></tr>"
         for name in dict.fromkeys([*call.arguments, *properties])
     )
-    head = "<tr><th>argument</th><th>value</th><th>its schema</th><th></th></tr>"
+    head = "<tr><th>argument</th><th>value</th><th>its schema</th><th>must it be there?</th></tr>"
     return f"<p>{esc(call.name)}</p><table>{head}{rows}</table>"
 
 

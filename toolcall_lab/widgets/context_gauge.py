@@ -1,4 +1,4 @@
-"""`ContextGauge`: how the context window fills up, by author, and what pruning took out."""
+"""`ContextGauge`: how the context window fills up, by author, what pruning took out or would."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..chatml import Prompt
 from ..errors import ToolcallLabError
 from ..run import Run
-from .html import LOOKS, STYLE, View, esc, visible
-from .prompt_view import Page, gauge, pages_of
+from .html import LOOKS, STYLE, View, esc, number_field, visible
+from .prompt_page import Page, gauge, pages_of
+from .what_if import WHAT_IF, would_have_been
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -21,8 +22,9 @@ class ContextGauge(View):
     """Shows the tokens of each author against `n_ctx`, one row a step of a `Run`.
 
     Of a `Prompt`, with the model that counts its tokens, it shows the one row. Another `n_ctx` than
-    the model's, and `room` tokens to keep for each answer, tell what would have been: in JupyterLab
-    there's a slider for each.
+    the model's, `room` tokens to keep for each answer, and of a run another `policy` of pruning (or
+    `"none"`) tell what would have been, had the model written the same: in JupyterLab there's a
+    field for each.
     """
 
     def __init__(
@@ -32,13 +34,27 @@ class ContextGauge(View):
         *,
         n_ctx: int | None = None,
         room: int = 0,
+        policy: str | None = None,
     ) -> None:
         if (n_ctx is not None and n_ctx < 1) or room < 0:
             raise ToolcallLabError(f"n_ctx={n_ctx}, room={room}: a window has at least a token.")
-        pages = pages_of(source, llm)
-        self.actual, self.room = pages[0].n_ctx, room
-        self.pages = [replace(page, n_ctx=n_ctx or page.n_ctx) for page in pages]
-        steps = source.steps if isinstance(source, Run) else []
+        if policy is not None and not (isinstance(source, Run) and policy in WHAT_IF):
+            raise ToolcallLabError(
+                f"What a run would have been can be told of {', '.join(WHAT_IF)}, not {policy!r}."
+            )
+        self.source = source
+        self.recorded = pages_of(source, llm)
+        self.actual = self.recorded[0].n_ctx
+        self.ask(n_ctx or self.actual, room, policy)
+
+    def ask(self, n_ctx: int, room: int = 0, policy: str | None = None) -> None:
+        """Asks what would have been with another window, room and policy."""
+        self.room, self.policy = room, policy
+        if policy is not None and isinstance(self.source, Run):
+            self.pages, self.prunings = would_have_been(self.source, n_ctx, room, policy)
+            return
+        self.pages = [replace(page, n_ctx=n_ctx) for page in self.recorded]
+        steps = self.source.steps if isinstance(self.source, Run) else []
         self.prunings = [step.pruning for step in steps] or [None]
 
     @property
@@ -51,9 +67,10 @@ class ContextGauge(View):
     def verdict(self) -> str:
         """Whether all prompts fit, in a sentence; empty if nothing else was asked than what was."""
         n_ctx = self.pages[0].n_ctx
-        if n_ctx == self.actual and not self.room:
+        if n_ctx == self.actual and not self.room and self.policy is None:
             return ""
         what = f"n_ctx={n_ctx} instead of {self.actual}, {self.room} tokens kept for an answer"
+        what += "" if self.policy is None else f", the same answers, policy {self.policy}"
         if self.full_at is None:
             return f"{what}: everything fits."
         return f"{what}: full at step {self.full_at} of {len(self.pages)}."
@@ -99,18 +116,19 @@ def _controls(view: ContextGauge) -> Any:
     import ipywidgets as w
 
     shown = w.HTML(view.to_html())
-    most = max(2 * view.actual, 512)
-    n_ctx = w.IntSlider(view.pages[0].n_ctx, 256, most, 256, description="n_ctx")
-    room = w.IntSlider(view.room, 0, 1024, 64, description="for answer")
+    n_ctx = number_field("n_ctx", view.pages[0].n_ctx, 1, 10 * view.actual, 256)
+    room = number_field("Room for an answer", view.room, 0, view.actual, 64)
+    policies = [("as it was", None), *((name, name) for name in WHAT_IF)]
+    policy = w.Dropdown(options=policies, value=view.policy, description="Pruning")
+    controls = [n_ctx, room] + [policy] * isinstance(view.source, Run)
 
     def update(_: Any) -> None:
-        view.pages = [replace(page, n_ctx=n_ctx.value) for page in view.pages]
-        view.room = room.value
+        view.ask(n_ctx.value, room.value, policy.value)
         shown.value = view.to_html()
 
-    n_ctx.observe(update, "value")
-    room.observe(update, "value")
-    return w.VBox([w.HBox([n_ctx, room]), shown])
+    for control in controls:
+        control.observe(update, "value")
+    return w.VBox([w.HBox(controls), shown])
 
 
 def _bar(page: Page) -> str:

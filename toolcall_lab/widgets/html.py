@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
@@ -85,11 +86,31 @@ def _mark(char: str) -> str:
     return char
 
 
-def chip(text: str) -> str:
+def found_in(text: str, find: str) -> list[tuple[int, int]]:
+    """Where a text stands in another, in whatever case: `(start, end)`, none overlapping.
+
+    >>> found_in("Tokyo, tokyo", "TOKYO")
+    [(0, 5), (7, 12)]
+    """
+    if not find:
+        return []
+    return [hit.span() for hit in re.finditer(re.escape(visible(find)), text, re.IGNORECASE)]
+
+
+def marked(text: str, find: str) -> str:
+    """Text as HTML, with `find` marked in it."""
+    parts, at = [], 0
+    for start, end in found_in(text, find):
+        parts += [esc(text[at:start]), f"<mark>{esc(text[start:end])}</mark>"]
+        at = end
+    return "".join([*parts, esc(text[at:])])
+
+
+def chip(text: str, *, found: bool = False) -> str:
     """A special token, set apart from text that merely looks like it."""
     style = "border:1px solid #767676;border-radius:4px;padding:0 3px;font-size:90%;"
     colors = "background:#eeeeee;color:#111111;"
-    return f'<b class="tcl-chip" style="{style}{colors}">{esc(text)}</b>'
+    return f'<b class="tcl-chip" style="{style}{colors}">{marked(text, text if found else "")}</b>'
 
 
 SPEAKERS = {  # kind of model: sign, what it means
@@ -153,6 +174,18 @@ class View:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return bundle(self.to_text(), self.to_html(), None if static() else self.widget())
+
+
+def number_field(name: str, value: float, least: float, most: float, step: float = 1) -> Any:
+    """A field for a number, with arrow keys. Not a slider: ipywidgets gives the handle of one no
+    accessible name (jupyter-widgets/ipywidgets#2650)."""
+    import ipywidgets as w
+
+    kind = w.BoundedIntText if isinstance(step, int) else w.BoundedFloatText
+    field = kind(value=value, min=least, max=most, step=step, description=name)
+    field.style.description_width = "initial"
+    field.layout.width = f"{len(name) / 2 + 7:g}em"
+    return field
 
 
 def bundle(text: str, markup: str, widget: Any = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ToolcallLabError
 from ..generation import Generation, TokenRecord
 from ..run import Run, Step, piece_texts, tokens_of
-from .html import CODE, STYLE, View, badge_text, esc, one_line
+from .html import CODE, STYLE, View, badge_text, esc, number_field, one_line
 
 if TYPE_CHECKING:
     from ..models.local import LocalModel
@@ -256,8 +256,7 @@ def _controls(view: TokenView) -> Any:
     strip, below = w.HTML(), w.HTML()
     back = w.Button(description="Back", tooltip="Previous token that was chosen")
     forth = w.Button(description="Next", tooltip="Next token that was chosen")
-    heat = w.FloatSlider(value=1.0, min=0.0, max=2.0, step=0.1, description="Temperature")
-    heat.style.description_width = "initial"
+    heat = number_field("Temperature", view.temperature, 0.0, 2.0, 0.1)
     places = view.written.chosen
 
     def update(_: Any = None) -> None:

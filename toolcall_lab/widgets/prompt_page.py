@@ -1,27 +1,37 @@
-"""`PromptView`: the exact prompt, span by span: who wrote it, how many tokens, what came last."""
+"""One prompt as text or HTML: its spans, who wrote them, their tokens, and which are new.
+
+What is new was not in the prompt of the step before; what was reused, the model had still in its
+context. A long stretch is folded, never left out.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from ..chatml import AUTHORS, IM_END, Prompt, Span
 from ..errors import ToolcallLabError
 from ..run import Run, piece_texts
-from .html import CODE, LOOKS, STYLE, View, badge_text, chip, esc, one_line, visible
+from .html import CODE, LOOKS, STYLE, badge_text, chip, esc, found_in, marked, one_line, visible
 
 if TYPE_CHECKING:
     from ..models import Model
 
 MODES = ("text", "tokens", "raw")
 MAX_TOKENS_SHOWN = 400  # a browser takes about 0.1 ms for each box
+FOLDED, HEAD = 1800, 900  # characters of a span from which it's folded, and what is left in sight
 
 
 @dataclass(frozen=True)
 class Page:
-    """One prompt as shown: its spans with their token ids, and how many of them are not `new`."""
+    """One prompt as shown: its spans with their token ids.
+
+    The spans from number `new` on are new in it; its first `reused` tokens were in the model's
+    context already (None: not known, or the prompt was never sent).
+    """
 
     title: str
     spans: tuple[Span, ...]
@@ -30,6 +40,7 @@ class Page:
     n_ctx: int
     new: int
     speaker: str
+    reused: int | None = None
 
     @property
     def total(self) -> int:
@@ -44,73 +55,49 @@ class Page:
             counts[span.author] += len(ids)
         return counts
 
+    def reused_in(self, numbers: Sequence[int]) -> int:
+        """How many tokens of these spans, which follow each other, were reused."""
+        ends = [0, *accumulate(map(len, self.ids))]
+        return max(0, min(self.reused or 0, ends[numbers[-1] + 1]) - ends[numbers[0]])
 
-class PromptView(View):
-    """Shows a `Prompt` as `llm` reads it, or the prompts of a `Run`, one page a step.
-
-    `show` is `"text"`, `"tokens"` or `"raw"`; `step` (from 1) picks a run's page, by default the
-    last. In JupyterLab it has buttons for both; everywhere else the same view is text and HTML.
-    """
-
-    def __init__(
-        self,
-        source: Prompt | Run,
-        llm: Model | None = None,
-        *,
-        show: str = "text",
-        step: int | None = None,
-    ) -> None:
-        if show not in MODES:
-            raise ToolcallLabError(f"PromptView can show {', '.join(MODES)}, not {show!r}.")
-        self.pages = pages_of(source, llm)
-        if step is not None and not 1 <= step <= len(self.pages):
-            raise ToolcallLabError(f"There is no step {step}; the run has {len(self.pages)}.")
-        self.show = show
-        self.step = step or len(self.pages)
-
-    def to_text(self) -> str:
-        """The view as plain text."""
-        return page_text(self.pages[self.step - 1], self.show)
-
-    def to_html(self) -> str:
-        """The view as HTML that needs no kernel."""
-        return page_html(self.pages[self.step - 1], self.show)
-
-    def controls(self) -> Any:
-        """Its buttons and what they change."""
-        return _controls(self)
+    def hits(self, find: str) -> int:
+        """How often a text stands in it, in whatever case."""
+        return sum(len(found_in(visible(span.text), find)) for span in self.spans)
 
 
-def page_text(page: Page, show: str) -> str:
+def page_text(page: Page, show: str, *, find: str = "") -> str:
     """One line a span; or the raw prompt.
 
-    The lines of what came last begin with `+`.
+    A line begins with `+` if its span is new, and with `=` if all of its tokens were reused.
     """
     if show == "raw":
         return _raw(page)
-    lines = [_summary(page)]
+    lines = [_summary(page, find)]
     for number, (span, ids) in enumerate(zip(page.spans, page.ids, strict=True)):
         new = "+" if number >= page.new else " "
+        kept = page.reused_in([number]) == len(ids)
+        had = "" if page.reused is None else "=" if kept else " "
         text = " ".join(f"[{one_line(page.pieces[i], 40)}]" for i in ids[:MAX_TOKENS_SHOWN])
         body = text + _more(ids) if show == "tokens" else one_line(span.text, 72)
-        lines.append(f"{new}{LOOKS[span.author].sign} {span.author:<9} {len(ids):>4}  {body}")
+        sign = LOOKS[span.author].sign
+        lines.append(f"{new}{had}{sign} {span.author:<9} {len(ids):>4}  {body}")
     return "\n".join(lines)
 
 
-def page_html(page: Page, show: str, *, only_new: bool = False) -> str:
+def page_html(page: Page, show: str, *, find: str = "", only_new: bool = False) -> str:
     """A table: author, tokens, text; a row a turn, special tokens as chips.
 
     With `only_new`, the turns that have nothing new in them are counted, not shown.
     """
-    head = f"{STYLE}{gauge(page)}<p><b>{esc(_summary(page))}</b></p>"
+    head = f"{STYLE}{gauge(page)}<p><b>{esc(_summary(page, find))}</b></p>"
     if show == "raw":
-        body = f'<pre style="white-space:pre-wrap;{CODE}">{esc(_raw(page))}</pre>'
+        body = f'<pre style="white-space:pre-wrap;{CODE}">{marked(_raw(page), find)}</pre>'
     else:
         left, narrow = 'style="text-align:left;"', 'style="text-align:left;width:9em;"'
         turns = sorted({span.turn for span in page.spans})
         new = {span.turn for span in page.spans[page.new :]}
         shown = [turn for turn in turns if turn in new or not only_new]
-        rows = [_row(page, show, turn) for turn in shown]
+        rows = [_row(page, show, turn, find) for turn in shown]
         if len(shown) < len(turns):
             before = f"and the {len(turns) - len(shown)} turns before, which it had already"
             rows.insert(0, f'<tr><td colspan="3" {left}>{before}</td></tr>')
@@ -127,7 +114,7 @@ def _raw(page: Page) -> str:
     return visible("".join(span.text for span in page.spans), blanks=False)
 
 
-def _row(page: Page, show: str, turn: int) -> str:
+def _row(page: Page, show: str, turn: int, find: str) -> str:
     here = [i for i, span in enumerate(page.spans) if span.turn == turn]
     content = sum(len(page.ids[i]) for i in here if page.spans[i].author != "structure")
     markers = sum(len(page.ids[i]) for i in here) - content
@@ -137,7 +124,8 @@ def _row(page: Page, show: str, turn: int) -> str:
     waiting = "<br>(open: the model goes on from here)" if waits else ""
     new = "<br><b>+ new</b>" if here[-1] >= page.new else ""
     cells = _tokens_html if show == "tokens" else _span_html
-    body = "".join(cells(page, i) for i in here)
+    body = "".join(cells(page, i, find) for i in here)
+    had = "" if page.reused is None else f"<br>{page.reused_in(here)} reused"
     edge = f"border-left:5px solid {look.color};"
     colors = f"background:{look.tint};color:#111111;text-align:left;vertical-align:top;"
     colors += "border-bottom:3px solid #ffffff;padding:3px 8px;"
@@ -145,31 +133,49 @@ def _row(page: Page, show: str, turn: int) -> str:
     return (
         f'<tr><td {kind} style="{edge}{colors}">{look.sign} '
         f"{esc(page.spans[here[0]].role)}{waiting}{new}</td>"
-        f'<td {kind} style="{colors}white-space:nowrap;">{content} + {markers}&nbsp;markers</td>'
+        f'<td {kind} style="{colors}white-space:nowrap;">{content} + '
+        f"{markers}&nbsp;markers{had}</td>"
         f'<td {kind} style="{colors}{CODE}white-space:pre-wrap;">{body}</td></tr>'
     )
 
 
-def _span_html(page: Page, number: int) -> str:
-    """A span's text; of structure, the special tokens as chips."""
+def _span_html(page: Page, number: int, find: str) -> str:
+    """A span's text; of structure, the special tokens as chips. A long one has a part to open."""
     span = page.spans[number]
-    if span.author != "structure":
-        return esc(visible(span.text))
-    parts = re.split(r"(<[^>]+>)", span.text)
-    return "".join(chip(p) if p.startswith("<") else esc(visible(p)) for p in parts if p)
+    if span.author == "structure":
+        parts = re.split(r"(<[^>]+>)", span.text)
+        return "".join(
+            chip(p, found=bool(found_in(p, find)))
+            if p.startswith("<")
+            else marked(visible(p), find)
+            for p in parts
+            if p
+        )
+    if len(span.text) <= FOLDED:
+        return marked(visible(span.text), find)
+    head, rest = span.text[:HEAD], span.text[HEAD:]
+    opened = " open" if found_in(visible(span.text), find) else ""
+    return (
+        f"{marked(visible(head), find)}<details{opened}><summary>… and {len(rest)} more characters "
+        f"of the {len(page.ids[number])} tokens</summary>{marked(visible(rest), find)}</details>"
+    )
 
 
-def _tokens_html(page: Page, number: int) -> str:
+def _tokens_html(page: Page, number: int, find: str) -> str:
     """A span's tokens, each in a box that ends where the token ends."""
     ids = page.ids[number]
+    pieces = [visible(page.pieces[token]) for token in ids[:MAX_TOKENS_SHOWN]]
+    hits = found_in("".join(pieces), find)
     box = "border:1px solid #767676;border-radius:2px;margin:1px;display:inline-block;"
     special = page.spans[number].author == "structure"
-    boxes = []
-    for token in ids[:MAX_TOKENS_SHOWN]:
-        piece = page.pieces[token]
+    boxes, end = [], 0
+    for token, piece in zip(ids, pieces, strict=False):
+        start, end = end, end + len(piece)
+        found = any(a < end and start < b for a, b in hits)
         style = f'title="token {token}" style="{box}white-space:pre;"'
-        plain = f"<span {style}>{esc(one_line(piece, 100))}</span>"
-        boxes.append(chip(piece) if special and piece.startswith("<|") else plain)
+        text = esc(one_line(page.pieces[token], 100))
+        plain = f"<span {style}>{f'<mark>{text}</mark>' if found else text}</span>"
+        boxes.append(chip(piece, found=found) if special and piece.startswith("<|") else plain)
     return " ".join(boxes) + esc(_more(ids)) + " "
 
 
@@ -187,11 +193,14 @@ def gauge(page: Page) -> str:
     return f'<div style="{frame}overflow:hidden;">{"".join(parts)}</div>'
 
 
-def _summary(page: Page) -> str:
+def _summary(page: Page, find: str) -> str:
     share = 100 * page.total / page.n_ctx
     free = page.n_ctx - page.total
     count = f"{page.total} of {page.n_ctx} tokens ({share:.1f} %), {free} free"
-    return f"{page.title}{count} · {page.speaker}"
+    if page.reused is not None:
+        count += f"; {page.reused} reused, {page.total - page.reused} read"
+    found = f" · {visible(find)!r} found: {page.hits(find)}" if find else ""
+    return f"{page.title}{count} · {page.speaker}{found}"
 
 
 def _more(ids: Sequence[int]) -> str:
@@ -229,32 +238,7 @@ def _run_pages(run: Run) -> list[Page]:
         title = f"Step {number} of {len(run.steps)}: "
         spans = step.prompt.spans
         speaker = badge_text(step.model or run.model, step.kind or run.kind)
-        pages.append(Page(title, spans, step.prompt_tokens, run.pieces, run.n_ctx, kept, speaker))
+        ids, reused = step.prompt_tokens, step.tokens_reused
+        pages.append(Page(title, spans, ids, run.pieces, run.n_ctx, kept, speaker, reused))
         kept = len(spans)
     return pages
-
-
-def _controls(view: PromptView) -> Any:
-    import ipywidgets as w
-
-    shown = w.HTML(view.to_html())
-    show = w.ToggleButtons(options=MODES, value=view.show, description="Show")
-    back = w.Button(description="Back", tooltip="Previous step")
-    forth = w.Button(description="Next", tooltip="Next step")
-
-    def update(_: Any = None) -> None:
-        view.show = show.value
-        shown.value = view.to_html()
-        back.disabled = view.step == 1
-        forth.disabled = view.step == len(view.pages)
-
-    def move(by: int) -> None:
-        view.step = min(max(1, view.step + by), len(view.pages))
-        update()
-
-    show.observe(update, "value")
-    back.on_click(lambda _: move(-1))
-    forth.on_click(lambda _: move(1))
-    update()
-    steps = [back, forth] if len(view.pages) > 1 else []
-    return w.VBox([w.HBox([show, *steps]), shown])
