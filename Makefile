@@ -14,7 +14,7 @@ ROOT := $(shell [ "$$(id -u 2>/dev/null)" = 0 ] && echo --allow-root)
 FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
-.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser format notebooks pictures recordings bench \
+.PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser kernels format notebooks pictures recordings bench \
   reliability lock binder lowest
 
 help:
@@ -59,8 +59,11 @@ unit: setup
 notebooks-test: setup
 	TOOLCALL_LAB_STATIC=1 TOOLCALL_LAB_MODEL= TOOLCALL_LAB_HOME="$(CURDIR)/.pytest_cache/home" $(PY) -m pytest $(NBVAL) -n 2 --dist loadscope notebooks
 
-browser: setup
+browser: setup kernels
 	$(PY) -m pytest -m browser
+
+kernels: setup
+	$(PY) scripts/kernels.py
 
 format: setup
 	$(PY) -m ruff check --fix .
@@ -85,6 +88,7 @@ bench: setup
 	$(PY) benchmarks/loop.py
 	$(PY) benchmarks/reading.py
 	$(PY) benchmarks/views.py
+	$(PY) benchmarks/lessons.py
 
 reliability: setup
 	@$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[bench]"

@@ -10,7 +10,8 @@ from string import Template
 from typing import Any
 
 from evaluation import HERE
-from matplotlib.figure import Figure
+
+from toolcall_lab.widgets import Drawing, new_figure
 
 ROOT = HERE.parent
 Line = dict[str, Any]
@@ -38,7 +39,7 @@ def report(models: Iterable[list[Line]]) -> None:
     tables.sort(key=lambda lines: ("Qwen" in lines[0]["model"], lines[0]["model"]))
     docs = ROOT / "docs"
     (docs / "reliability.md").write_text(_page(tables), encoding="utf-8")
-    chart(tables).savefig(docs / "reliability.png", dpi=120, bbox_inches="tight")
+    (docs / "reliability.png").write_bytes(chart(tables).to_png())
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     rows = _markdown(tables, lambda line: line["kind"] not in BFCL and not line["examples"])
@@ -100,11 +101,10 @@ def _page(tables: list[list[Line]]) -> str:
     return page.substitute(counts=counts, tables=shown)
 
 
-def chart(tables: list[list[Line]]) -> Figure:
+def chart(tables: list[list[Line]]) -> Drawing:
     """Bars for each model and rung, without and with examples."""
-    figure = Figure(figsize=(11, 2.6 * len(tables)))
-    axes = figure.subplots(len(tables), 1, squeeze=False)[:, 0]
-    for axis, lines in zip(axes, tables, strict=True):
+    figure, axes = new_figure(11, 2.6 * len(tables), rows=len(tables), squeeze=False)
+    for axis, lines in zip(axes[:, 0], tables, strict=True):
         rows = _rows(lines)
         for n, (column, (label, color, hatch)) in enumerate(LOOKS.items()):
             heights = [100 * (shares(chosen)[column] or 0) for _, chosen in rows]
@@ -119,7 +119,5 @@ def chart(tables: list[list[Line]]) -> Figure:
         axis.set_ylabel("%")
         count = len({line["id"] for line in lines})
         axis.set_title(f"{lines[0]['model']}, {count} requests", fontsize=10)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.35))
-    figure.tight_layout()
-    return figure
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
+    return Drawing(figure, "Bars for each model and rung, without and with examples.")

@@ -13,11 +13,11 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 
 SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -34,8 +34,11 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def jupyterlab(folder: Path, home: Path) -> Iterator[str]:
-    """Serves `folder`; gives the address, token included. Settings and history stay in `home`."""
+def jupyterlab(folder: Path, home: Path, kernels: Path | None = None) -> Iterator[str]:
+    """Serves `folder`; gives the address, token included. Settings and history stay in `home`.
+
+    `kernels` is a folder as in `JUPYTER_PATH`, with more kernels.
+    """
     for name, values in SETTINGS.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +52,7 @@ def jupyterlab(folder: Path, home: Path) -> Iterator[str]:
         "TOOLCALL_LAB_HOME": home / "progress",
     }
     environment = os.environ | {name: str(place) for name, place in places.items()}
+    environment |= {"JUPYTER_PATH": str(kernels)} if kernels else {}
     environment.pop("TOOLCALL_LAB_STATIC", None)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0"]
     options = ["--expose-app-in-browser", "--LabApp.extension_manager=readonly"]
@@ -67,11 +71,10 @@ def _address(runtime: Path, server: subprocess.Popen[bytes]) -> str:
     """Waits until the server answers."""
     for _ in range(600):
         for file in runtime.glob("jpserver-*.json"):
-            info = json.loads(file.read_text() or "{}")
-            if info:
-                address = f"{info['url']}lab?token={info['token']}"
+            with suppress(ValueError, OSError):  # half written, or not listening yet
+                info = json.loads(file.read_text())
                 urllib.request.urlopen(f"{info['url']}api?token={info['token']}").close()
-                return address
+                return f"{info['url']}lab?token={info['token']}"
         if server.poll() is not None:
             break
         time.sleep(0.1)
@@ -128,11 +131,28 @@ def run_all(page: Page, seconds: float = 240) -> list[dict[str, Any]]:
     return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
+def add_cell(page: Page, source: str) -> Locator:
+    """Adds a code cell at the end and runs it; gives its output area, once it has run."""
+    page.evaluate(_ADD_CELL, source)
+    page.wait_for_function(_ALL_RAN, timeout=60_000)
+    cells = page.locator(".jp-Cell")
+    return cells.nth(cells.count() - 1).locator(".jp-OutputArea").first
+
+
 # Not awaited: the command's promise lasts until the last cell has ended.
 _RUN_ALL = """async () => {
   const {commands} = window.jupyterapp;
   await commands.execute('notebook:clear-all-cell-outputs');
   void commands.execute('notebook:run-all-cells');
+}"""
+
+_ADD_CELL = """async source => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  notebook.activeCellIndex = notebook.widgets.length - 1;
+  const {commands} = window.jupyterapp;
+  await commands.execute('notebook:insert-cell-below');
+  notebook.activeCell.model.sharedModel.setSource(source);
+  void commands.execute('notebook:run-cell');
 }"""
 
 _ALL_RAN = """() => {

@@ -48,10 +48,18 @@ def test_nothing_in_a_player_is_markup(tiny, box):
 def test_what_cannot_be_played_is_said(run):
     with pytest.raises(ToolcallLabError, match="no step 9; the run has 4"):
         AgentPlayer(run, step=9)
-    with pytest.raises(ToolcallLabError, match="no steps"):
-        AgentPlayer(Run("?", "M", "live", 100, []))
     with pytest.raises(ToolcallLabError, match=r"\.jsonl or as \.html"):
         AgentPlayer(run).export("run.txt")
+
+
+def test_a_run_stopped_before_its_first_step_is_kept(tiny, box, tmp_path):
+    player = AgentPlayer.run(Saying(tiny, KeyboardInterrupt()), box, "Weather?")
+    assert (
+        repr(player)
+        == "Weather? · interrupted: The run was interrupted; the steps so far are kept."
+    )
+    assert player.widget() is None
+    assert "interrupted" in player.export(tmp_path / "run.html").read_text(encoding="utf-8")
 
 
 def test_a_run_is_exported(run, tmp_path):

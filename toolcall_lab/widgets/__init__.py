@@ -3,6 +3,7 @@
 from .agent_player import AgentPlayer
 from .call_reader import CallReader
 from .context_gauge import ContextGauge
+from .drawing import Drawing, new_figure
 from .prompt_view import PromptView
 from .said import Said
 from .timeline import Timeline
@@ -12,8 +13,10 @@ __all__ = [
     "AgentPlayer",
     "CallReader",
     "ContextGauge",
+    "Drawing",
     "PromptView",
     "Said",
     "Timeline",
     "TokenView",
+    "new_figure",
 ]

@@ -30,13 +30,12 @@ class AgentPlayer(View):
     """Shows a `Run` step by step: the prompt's growth, the answer as it was read, the result.
 
     In JupyterLab it has buttons: first, back, play, next, last, and to the next problem. Everywhere
-    else it's a line a step, with the details below it. `step` (from 1) is the one that is shown.
+    else it's a line a step, with the details below it. `step` (from 1) is the one that is shown. Of
+    a run that was stopped before its first step there's only the ending.
     """
 
     def __init__(self, run: Run, *, step: int = 1) -> None:
-        if not run.steps:
-            raise ToolcallLabError(f"This run has no steps to play. {run.explanation}")
-        if not 1 <= step <= len(run.steps):
+        if not 1 <= step <= max(1, len(run.steps)):
             raise ToolcallLabError(f"There is no step {step}; the run has {len(run.steps)}.")
         self.shown, self.step = run, step
         self._playing = threading.Event()
@@ -122,7 +121,7 @@ class AgentPlayer(View):
         if file.suffix == ".jsonl":
             self.shown.save(file)
         elif file.suffix in (".html", ".htm"):
-            timeline = Timeline(self.shown).to_html()
+            timeline = Timeline(self.shown).to_html() if self.shown.steps else ""
             page = f'<!doctype html><meta charset="utf-8"><title>A run</title>{timeline}'
             file.write_text(page + self.to_html(), encoding="utf-8", errors="replace")
         else:
@@ -130,8 +129,8 @@ class AgentPlayer(View):
         return file
 
     def controls(self) -> Any:
-        """Its buttons and what they change."""
-        return _controls(self)
+        """Its buttons and what they change; none for a run that ended before its first step."""
+        return _controls(self) if self.shown.steps else None
 
     def close(self) -> None:
         """Stops playing, and frees the controls."""
