@@ -160,7 +160,8 @@ def test_another_policy_is_tried(run, pruned):
     fields.children[2].value = "drop"
     fields.children[0].value = sum(map(len, run.steps[2].prompt_tokens))
     assert "pruned: drop: " in shown.value
-    fields.children[2].value = None
+    assert fields.children[2].label == "drop"
+    fields.children[2].label = "as it was"
     assert "pruned: drop: " not in shown.value
     gauge.close()
 

@@ -118,12 +118,12 @@ def _controls(view: ContextGauge) -> Any:
     shown = w.HTML(view.to_html())
     n_ctx = number_field("n_ctx", view.pages[0].n_ctx, 1, 10 * view.actual, 256)
     room = number_field("Room for an answer", view.room, 0, view.actual, 64)
-    policies = [("as it was", None), *((name, name) for name in WHAT_IF)]
-    policy = w.Dropdown(options=policies, value=view.policy, description="Pruning")
+    policies = [("as it was", ""), *((name, name) for name in WHAT_IF)]
+    policy = w.Dropdown(options=policies, value=view.policy or "", description="Pruning")
     controls = [n_ctx, room] + [policy] * isinstance(view.source, Run)
 
     def update(_: Any) -> None:
-        view.ask(n_ctx.value, room.value, policy.value)
+        view.ask(n_ctx.value, room.value, policy.value or None)
         shown.value = view.to_html()
 
     for control in controls:
