@@ -38,7 +38,12 @@ When a tool has given its result, answer the user with this result, in a sentenc
 MAX_PERIOD = 5  # calls in a cycle that is noticed when it comes back
 SUMMARY_TOKENS = 100  # of a summary that pruning asks for
 
-Constraints = grammar.Constraint | Sequence[grammar.Constraint | None] | None
+Constraints = (
+    grammar.Constraint
+    | Sequence[grammar.Constraint | None]
+    | Callable[[Run], grammar.Constraint | None]
+    | None
+)
 
 
 def system_prompt(toolbox: Toolbox) -> str:
@@ -48,19 +53,42 @@ def system_prompt(toolbox: Toolbox) -> str:
     return SYSTEM.replace("{call}", call).replace("{tools}", tools)
 
 
+@dataclass
+class Budget:
+    """How many steps and tokens, read and written, are left for several runs together."""
+
+    steps: int
+    tokens: int
+
+    def spend(self, tokens: int) -> None:
+        """Takes a step off, and its tokens."""
+        self.steps -= 1
+        self.tokens -= tokens
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing more may be begun."""
+        return self.steps < 1 or self.tokens < 1
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a loop runs.
 
     `system`: the system prompt (by default `system_prompt(toolbox)`); `constraint`: for every step,
-    or a list with one for each step, None and the steps behind its end being free; `temperature`
-    and `max_tokens` of each completion; `style`: the course's prompts or Qwen3's own (`"qwen3"`),
-    and whether it shall be `thinking`; `policy`: how to `prune` when the prompt leaves no room for
-    `max_tokens` (None: don't, the run ends); `states`: whether a live model's reading of the system
-    prompt is kept on disk for the next kernel, or the folder for it.
+    or a list with one for each step, None and the steps behind its end being free, or a function
+    that is given the run so far and says it for the next step; `temperature` and `max_tokens` of
+    each completion; `style`: the course's prompts or Qwen3's own (`"qwen3"`), and whether it shall
+    be `thinking`; `policy`: how to `prune` when the prompt leaves no room for `max_tokens` (None:
+    don't, the run ends); `states`: whether a live model's reading of the system prompt is kept on
+    disk for the next kernel, or the folder for it.
+
+    Where several agents work together, `agent` is this one's name, `budget` what they may spend
+    together, and `inner` gives, after each step's calls, the runs that these have made.
 
     It ends after `max_steps` steps; at the `max_repeats`-th time of the same call, or of the same
-    few calls over and over; after `max_problems` unreadable calls in a row.
+    few calls over and over; after `max_problems` unreadable calls in a row; when the budget is used
+    up (`step_limit`).
     """
 
     max_steps: int = 10
@@ -74,6 +102,9 @@ class Settings:
     thinking: bool = True
     policy: str | None = None
     states: bool | str | os.PathLike[str] = False
+    agent: str = ""
+    budget: Budget | None = None
+    inner: Callable[[], Sequence[Run]] | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -146,6 +177,7 @@ def _start(
     query = query.encode("utf-8", "replace").decode()  # a lone surrogate is no text
     file = Path(path) if path else None
     run = Run(query, name, kind, llm.n_ctx(), toolbox.schemas(), settings.style, path=file)
+    run.agent = settings.agent
     run.begin()
     return run
 
@@ -172,6 +204,8 @@ def _loop(
     made: list[str] = []  # the calls so far, in one spelling
     problems = 0
     for number in range(settings.max_steps):
+        if settings.budget is not None and settings.budget.used_up:
+            return run.end("step_limit", run.found(), "The budget of all agents is used up.")
         prompt.open("assistant", thinking=settings.thinking)
         prompt, pruning = _fitted(prompt, llm, run.n_ctx, settings)
         ids = prompt.span_tokens(llm)
@@ -187,7 +221,7 @@ def _loop(
                 [token for span in ids for token in span],
                 max_tokens=settings.max_tokens,
                 temperature=settings.temperature,
-                constraint=_constraint_at(settings.constraint, number),
+                constraint=_constraint_at(settings.constraint, run),
                 on_token=on_token,
             )
         except RoomError:
@@ -206,6 +240,9 @@ def _loop(
                 seconds=completion.seconds + seconds,
                 read_seconds=completion.read_seconds + seconds,
             )
+        if settings.budget is not None:
+            read_now = total if completion.evaluated is None else completion.evaluated
+            settings.budget.spend(read_now + len(completion.tokens or ()))
         prompt.append_completion(completion.tokens, completion.text)
         reading = read_tool_calls(completion.text, toolbox, finish_reason=completion.finish_reason)
         step, repeated = _acted(
@@ -340,7 +377,8 @@ def _acted(
             results.append(toolbox.execute(call))
             prompt.add("tool", results[-1].text)
     finally:
-        step = replace(step, calls=calls, results=tuple(results))
+        inner = tuple(settings.inner()) if settings.inner is not None else ()
+        step = replace(step, calls=calls, results=tuple(results), inner=inner)
         _keep(run, llm, step)
     if step.problem:
         prompt.add("tool", f"Error: {step.message}")
@@ -371,10 +409,12 @@ def repeats(made: Sequence[str], call: str, times: int) -> bool:
     return False
 
 
-def _constraint_at(constraint: Constraints, number: int) -> grammar.Constraint | None:
+def _constraint_at(constraint: Constraints, run: Run) -> grammar.Constraint | None:
     if constraint is None or isinstance(constraint, grammar.Constraint):
         return constraint
-    return constraint[number] if number < len(constraint) else None
+    if callable(constraint):
+        return constraint(run)
+    return constraint[len(run.steps)] if len(run.steps) < len(constraint) else None
 
 
 def _keep(run: Run, llm: Model, step: Step) -> None:

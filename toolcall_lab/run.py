@@ -2,14 +2,14 @@
 
 Plain data that everyone may read. Saved as JSON Lines: a header, one line a step written as the
 step ends, a last line with the ending. A prompt grows by appending, so a line holds only what its
-step added.
+step added. A call may have an agent do something: its run is inside the step, so runs are trees.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from .generation import TokenRecord
 from .jsonl import json_line
 from .tools import ToolCall, ToolResult
 
-HEADER = ("query", "model", "kind", "n_ctx", "tools", "style")
+HEADER = ("query", "model", "kind", "n_ctx", "tools", "style", "agent")
 ENDINGS = {
     "answered": "The model answered without asking for a tool.",
     "step_limit": "The step limit was reached before the model answered.",
@@ -65,8 +65,9 @@ class Step:
     `tokens_evaluated` prompt tokens were read, `tokens_reused` were still in the model's context
     (None: the model doesn't say). Times are in seconds; `read_seconds` of `model_seconds` went into
     reading the prompt. `model` and `kind` say who wrote this completion, which may be another model
-    than the run's: a recording's fallback. `pruning` is what was dropped before this step, and
-    `records` tell how each token of the completion came about, if it was held to a constraint.
+    than the run's: a recording's fallback. `pruning` is what was dropped before this step,
+    `records` tell how each token of the completion came about, if it was held to a constraint, and
+    `inner` are the runs of other agents that this step's calls have made.
     """
 
     prompt: Prompt
@@ -87,6 +88,7 @@ class Step:
     kind: str = ""
     pruning: Pruning | None = None
     records: tuple[TokenRecord, ...] = ()
+    inner: tuple[Run, ...] = ()
 
     @property
     def call(self) -> ToolCall | None:
@@ -120,7 +122,8 @@ class Run:
     `answer` is the model's if the ending is `answered`, or if the context was full in the middle of
     it; else it's put together from the results, if there are any, and no model has written it.
     `model` and `kind` say who spoke, `detail` adds to why it stopped, `pieces` gives the text of
-    each token id that occurs. With a `path`, each step is on disk as soon as it has ended.
+    each token id that occurs. With a `path`, each step is on disk as soon as it has ended. `agent`
+    is the name of who worked, where there are several.
     """
 
     query: str
@@ -135,6 +138,7 @@ class Run:
     detail: str = ""
     pieces: dict[int, str] = field(default_factory=dict)
     path: Path | None = None
+    agent: str = ""
 
     @property
     def explanation(self) -> str:
@@ -175,6 +179,25 @@ class Run:
             "\n".join(["The model gave no answer. What the tools said:", *lines]) if lines else None
         )
 
+    def step_at(self, number: int | None) -> Placed:
+        """A step of the tree by its number in `walk` (from 1); None: the last one.
+
+        Raises `ToolcallLabError` if there's none.
+        """
+        steps = list(self.walk())
+        if not steps:
+            raise ToolcallLabError(f"This run has no steps to show. {self.explanation}")
+        if number is not None and not 1 <= number <= len(steps):
+            raise ToolcallLabError(f"There is no step {number}; the run has {len(steps)}.")
+        return steps[(number or 0) - 1]
+
+    def walk(self, depth: int = 0) -> Iterator[Placed]:
+        """All steps of the tree, in the order in which they began."""
+        for number, step in enumerate(self.steps, 1):
+            yield Placed(self, step, number, depth)
+            for run in step.inner:
+                yield from run.walk(depth + 1)
+
     def prompt(self) -> Prompt:
         """The prompt with all that has happened: where another turn would go on."""
         if not self.steps:
@@ -185,12 +208,15 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the whole run to a file."""
+        Path(path).write_bytes(b"".join(map(json_line, self.lines())))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The run as the values of its file's lines."""
         lines, before = [self._header()], Prompt()
         for step in self.steps:
             lines.append(_step_to_json(step, before, self.pieces if not before.spans else {}))
             before = step.prompt
-        lines += [self._last()] if self.ending else []
-        Path(path).write_bytes(b"".join(map(json_line, lines)))
+        return lines + ([self._last()] if self.ending else [])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
@@ -228,6 +254,21 @@ class Run:
                 file.write(json_line(value))
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A step of a tree: the `run` it's in, its `number` there (from 1), and how deep that is."""
+
+    run: Run
+    step: Step
+    number: int
+    depth: int
+
+    @property
+    def who(self) -> str:
+        """The agent's name, set in by its depth; empty where there's one agent only."""
+        return "· " * self.depth + self.run.agent if self.run.agent else ""
+
+
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
@@ -247,6 +288,7 @@ def _step_to_json(step: Step, before: Prompt, pieces: dict[int, str]) -> dict[st
     value["results"] = [asdict(result) for result in step.results]
     value["pruning"] = asdict(step.pruning) if step.pruning else None
     value["records"] = [astuple(record) for record in step.records]
+    value["inner"] = [run.lines() for run in step.inner]
     return {"step": value, "pieces": pieces}
 
 
@@ -254,7 +296,7 @@ def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
     if run is None:
         if value.pop("run") != 1:
             raise ValueError("another version wrote it")
-        return cls(**{key: value[key] for key in HEADER})
+        return cls(**{key: value[key] for key in HEADER if key in value})
     if "step" in value:
         run.pieces |= {int(token): piece for token, piece in value["pieces"].items()}
         before = run.steps[-1] if run.steps else None
@@ -262,6 +304,17 @@ def _read_line(cls: type[Run], run: Run | None, value: dict[str, Any]) -> Run:
     else:
         ENDINGS[value["ending"]]  # a KeyError if it's none
         run.ending, run.answer, run.detail = value["ending"], value["answer"], value["detail"]
+    return run
+
+
+def _read_lines(lines: list[dict[str, Any]]) -> Run:
+    """A run inside a step; one without its last line was interrupted."""
+    run: Run | None = None
+    for line in lines:
+        run = _read_line(Run, run, line)
+    if run is None:
+        raise ValueError("a run inside it is empty")
+    run.ending = run.ending or "interrupted"
     return run
 
 
@@ -281,6 +334,7 @@ def _step_from_json(value: dict[str, Any], before: Step | None, style: str) -> S
             **value["pruning"] | {"dropped": tuple(value["pruning"]["dropped"])}
         )
     value["records"] = tuple(TokenRecord.of(*record) for record in value.get("records", ()))
+    value["inner"] = tuple(_read_lines(lines) for lines in value.get("inner", ()))
     return Step(prompt=Prompt(spans, style=style), prompt_tokens=tuple(ids), **value)
 
 

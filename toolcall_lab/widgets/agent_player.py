@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ToolcallLabError
-from ..run import Run, Step
+from ..run import Placed, Run, Step
 from .call_reader import CallReader
 from .context_gauge import ContextGauge
 from .html import STYLE, View, close_tree, esc, one_line, static
@@ -35,9 +36,9 @@ class AgentPlayer(View):
     """
 
     def __init__(self, run: Run, *, step: int = 1) -> None:
-        if not 1 <= step <= max(1, len(run.steps)):
-            raise ToolcallLabError(f"There is no step {step}; the run has {len(run.steps)}.")
-        self.shown, self.step = run, step
+        self.shown, self.step, self.steps = run, step, list(run.walk())
+        if not 1 <= step <= max(1, len(self.steps)):
+            raise ToolcallLabError(f"There is no step {step}; the run has {len(self.steps)}.")
         self._playing = threading.Event()
 
     @classmethod
@@ -77,14 +78,14 @@ class AgentPlayer(View):
     @property
     def problems(self) -> list[int]:
         """The steps in which something went wrong: an unreadable call, or a tool's error."""
-        return [number for number, step in enumerate(self.shown.steps, 1) if _is_problem(step)]
+        return [number for number, at in enumerate(self.steps, 1) if _is_problem(at.step)]
 
     def to_text(self) -> str:
         """A line a step, and how it ended."""
         lines = [f"{one_line(self.shown.query, 90)} · {self._ending()}"]
-        for number, step in enumerate(self.shown.steps, 1):
-            mark = "!" if _is_problem(step) else " "
-            lines.append(f"{number:>3} {mark} {one_line(self._what(step), 100)}")
+        for number, placed in enumerate(self.steps, 1):
+            mark = "!" if _is_problem(placed.step) else " "
+            lines.append(f"{number:>3} {mark} {one_line(self._what(placed), 100)}")
         return "\n".join(lines)
 
     def to_html(self) -> str:
@@ -92,7 +93,7 @@ class AgentPlayer(View):
         rows = "".join(
             f"<details{' open' if number == self.step else ''}><summary>{self._head(number)}"
             f"</summary>{self.details(number) if number <= MOST_DETAILS else ''}</details>"
-            for number in range(1, len(self.shown.steps) + 1)
+            for number in range(1, len(self.steps) + 1)
         )
         head = f"<p><b>{esc(one_line(self.shown.query, 200))}</b><br>{esc(self._ending())}</p>"
         return f'{STYLE}<div class="tcl-view">{head}{rows}</div>'
@@ -100,10 +101,11 @@ class AgentPlayer(View):
     def details(self, number: int, *, tokens: bool = False) -> str:
         """A step from inside, as HTML: what its prompt has gained, how its answer was read, what
         the tools said; with `tokens` how each token came about, if that is known."""
-        run, step = self.shown, self.shown.steps[number - 1]
-        until = Run(**{**vars(run), "steps": run.steps[:number]})
-        parts = [page_html(pages_of(run, None)[number - 1], "text", only_new=True)]
-        parts.append(CallReader(run, step=number).to_html())
+        placed = self.steps[number - 1]
+        step = placed.step
+        until = replace(placed.run, steps=placed.run.steps[: placed.number])
+        parts = [page_html(pages_of(self.shown, None)[number - 1], "text", only_new=True)]
+        parts.append(CallReader(self.shown, step=number).to_html())
         parts += [
             f"<p>◆ {esc(call.name)}: {'error: ' if result.error else ''}"
             f"{esc(one_line(result.text, 600))}</p>"
@@ -112,7 +114,7 @@ class AgentPlayer(View):
         if tokens:
             parts.append(ContextGauge(until).to_html())
         if tokens and step.records:
-            parts.append(TokenView(run, step=number).to_html())
+            parts.append(TokenView(self.shown, step=number).to_html())
         return "".join(part.replace(STYLE, "") for part in parts)
 
     def export(self, path: str | os.PathLike[str]) -> Path:
@@ -121,7 +123,7 @@ class AgentPlayer(View):
         if file.suffix == ".jsonl":
             self.shown.save(file)
         elif file.suffix in (".html", ".htm"):
-            timeline = Timeline(self.shown).to_html() if self.shown.steps else ""
+            timeline = Timeline(self.shown).to_html() if self.steps else ""
             page = f'<!doctype html><meta charset="utf-8"><title>A run</title>{timeline}'
             file.write_text(page + self.to_html(), encoding="utf-8", errors="replace")
         else:
@@ -130,7 +132,7 @@ class AgentPlayer(View):
 
     def controls(self) -> Any:
         """Its buttons and what they change; none for a run that ended before its first step."""
-        return _controls(self) if self.shown.steps else None
+        return _controls(self) if self.steps else None
 
     def close(self) -> None:
         """Stops playing, and frees the controls."""
@@ -140,13 +142,14 @@ class AgentPlayer(View):
     def _ending(self) -> str:
         return f"{self.shown.ending or 'running'}: {one_line(self.shown.explanation, 300)}"
 
-    def _what(self, step: Step) -> str:
-        return what_happened(step, interrupted=self.shown.ending == "interrupted")
+    def _what(self, placed: Placed) -> str:
+        who = f"{placed.who}: " if placed.who else ""
+        return who + what_happened(placed.step, interrupted=placed.run.ending == "interrupted")
 
     def _head(self, number: int) -> str:
-        step = self.shown.steps[number - 1]
-        mark = "! " if _is_problem(step) else ""
-        return f"<b>{mark}Step {number}</b> · {esc(one_line(self._what(step), 160))}"
+        placed = self.steps[number - 1]
+        mark = "! " if _is_problem(placed.step) else ""
+        return f"<b>{mark}Step {number}</b> · {esc(one_line(self._what(placed), 160))}"
 
 
 MOST_DETAILS = 12  # steps whose insides are in the static form
@@ -166,7 +169,7 @@ def _controls(player: AgentPlayer) -> Any:
     import ipywidgets as w
 
     head, body = w.HTML(), w.HTML()
-    last = len(player.shown.steps)
+    last = len(player.steps)
 
     def update() -> None:
         where = f"<p>{player._head(player.step)} · step {player.step} of {last}</p>"

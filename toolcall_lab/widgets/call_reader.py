@@ -11,7 +11,7 @@ from ..chatml import STOP
 from ..errors import ToolcallLabError
 from ..parsing import Reading, as_toolbox, read_tool_calls
 from ..qwen3 import CALL_CLOSE, CALL_OPEN, THINK_CLOSE
-from ..run import Run, Step
+from ..run import Placed, Run
 from ..shapes import CALL_KEY
 from ..tools import Toolbox, ToolCall
 from .html import CODE, STYLE, View, esc, one_line, visible
@@ -54,9 +54,9 @@ class CallReader(View):
         finish_reason: str | None = None,
     ) -> None:
         if isinstance(source, Run):
-            picked = _step_of(source, step)
-            text, finish_reason = picked.completion, picked.finish_reason
-            tools = source.tools if tools is None else tools
+            picked = source.step_at(step) if step else _last_reading(source)
+            text, finish_reason = picked.step.completion, picked.step.finish_reason
+            tools = picked.run.tools if tools is None else tools
         elif isinstance(source, str):
             text = source
         else:
@@ -185,15 +185,10 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _step_of(run: Run, number: int | None) -> Step:
-    """A run's step, or the last one that has a call in it, or a problem; else the last."""
-    if not run.steps:
-        raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
-    if number is not None and not 1 <= number <= len(run.steps):
-        raise ToolcallLabError(f"There is no step {number}; the run has {len(run.steps)}.")
-    if number is not None:
-        return run.steps[number - 1]
-    return next((s for s in reversed(run.steps) if s.calls or s.problem), run.steps[-1])
+def _last_reading(run: Run) -> Placed:
+    """A run's last step that has a call in it, or a problem; else its last."""
+    steps = [placed for placed in run.walk() if placed.step.calls or placed.step.problem]
+    return steps[-1] if steps else run.step_at(None)
 
 
 def _arguments(call: ToolCall, tools: Toolbox | None) -> str:

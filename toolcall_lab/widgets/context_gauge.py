@@ -38,11 +38,12 @@ class ContextGauge(View):
     ) -> None:
         if (n_ctx is not None and n_ctx < 1) or room < 0:
             raise ToolcallLabError(f"n_ctx={n_ctx}, room={room}: a window has at least a token.")
-        if policy is not None and not (isinstance(source, Run) and policy in WHAT_IF):
-            raise ToolcallLabError(
-                f"What a run would have been can be told of {', '.join(WHAT_IF)}, not {policy!r}."
-            )
         self.source = source
+        if policy is not None and not (self._one_agent and policy in WHAT_IF):
+            raise ToolcallLabError(
+                f"What one agent's run would have been can be told of {', '.join(WHAT_IF)}, not "
+                f"{policy!r}."
+            )
         self.recorded = pages_of(source, llm)
         self.actual = self.recorded[0].n_ctx
         self.ask(n_ctx or self.actual, room, policy)
@@ -54,8 +55,13 @@ class ContextGauge(View):
             self.pages, self.prunings = would_have_been(self.source, n_ctx, room, policy)
             return
         self.pages = [replace(page, n_ctx=n_ctx) for page in self.recorded]
-        steps = self.source.steps if isinstance(self.source, Run) else []
-        self.prunings = [step.pruning for step in steps] or [None]
+        steps = self.source.walk() if isinstance(self.source, Run) else ()
+        self.prunings = [placed.step.pruning for placed in steps] or [None]
+
+    @property
+    def _one_agent(self) -> bool:
+        """Whether it's a run without others in it."""
+        return isinstance(self.source, Run) and not any(s.inner for s in self.source.steps)
 
     @property
     def full_at(self) -> int | None:
@@ -86,7 +92,8 @@ class ContextGauge(View):
         for number, (page, pruning) in enumerate(zip(self.pages, self.prunings, strict=True), 1):
             counts = " ".join(f"{LOOKS[a].sign}{n}" for a, n in page.by_author.items() if n)
             free = page.n_ctx - page.total
-            lines.append(f"{number:>3} [{_bar(page)}] {page.total:>5}, {free} free  {counts}")
+            who = f"  {visible(page.who)}" * bool(page.who)
+            lines.append(f"{number:>3} [{_bar(page)}] {page.total:>5}, {free} free  {counts}{who}")
             if pruning:
                 lines.append(f"    ^ {visible(str(pruning))}")
         return "\n".join([*lines, self.verdict()] if self.verdict() else lines)
@@ -101,7 +108,8 @@ class ContextGauge(View):
             cells = "".join(f"<td>{count}</td>" for count in numbers)
             note = f"<br>pruned: {esc(visible(str(pruning)))}" if pruning else ""
             wide = 'style="text-align:left;min-width:16em;"'
-            rows += f"<tr><td>{number}</td><td {wide}>{gauge(page)}{note}</td>{cells}</tr>"
+            who = f" {esc(visible(page.who))}" * bool(page.who)
+            rows += f"<tr><td>{number}{who}</td><td {wide}>{gauge(page)}{note}</td>{cells}</tr>"
         head = "".join(f"<th>{esc(name)}</th>" for name in heads)
         verdict = f"<p>{esc(self.verdict())}</p>" if self.verdict() else ""
         return (
@@ -120,7 +128,7 @@ def _controls(view: ContextGauge) -> Any:
     room = number_field("Room for an answer", view.room, 0, view.actual, 64)
     policies = [("as it was", ""), *((name, name) for name in WHAT_IF)]
     policy = w.Dropdown(options=policies, value=view.policy or "", description="Pruning")
-    controls = [n_ctx, room] + [policy] * isinstance(view.source, Run)
+    controls = [n_ctx, room] + [policy] * view._one_agent
 
     def update(_: Any) -> None:
         view.ask(n_ctx.value, room.value, policy.value or None)

@@ -41,6 +41,7 @@ class Page:
     new: int
     speaker: str
     reused: int | None = None
+    who: str = ""
 
     @property
     def total(self) -> int:
@@ -230,15 +231,19 @@ def _last_turn(spans: Sequence[Span]) -> int:
 
 
 def _run_pages(run: Run) -> list[Page]:
-    """One page a step; what is new in it is what the prompt of the step before didn't have."""
-    if not run.steps:
+    """One page a step; what is new in it is what this agent's prompt before didn't have."""
+    steps = list(run.walk())
+    if not steps:
         raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
-    pages, kept = [], 0
-    for number, step in enumerate(run.steps, 1):
-        title = f"Step {number} of {len(run.steps)}: "
-        spans = step.prompt.spans
-        speaker = badge_text(step.model or run.model, step.kind or run.kind)
+    pages, before = [], dict[str, Prompt]()
+    for number, placed in enumerate(steps, 1):
+        step, of = placed.step, placed.run
+        title = f"Step {number} of {len(steps)}{', ' * bool(of.agent)}{visible(of.agent)}: "
+        speaker = badge_text(step.model or of.model, step.kind or of.kind)
+        new = step.prompt.shared(before.get(of.agent, Prompt()))
         ids, reused = step.prompt_tokens, step.tokens_reused
-        pages.append(Page(title, spans, ids, run.pieces, run.n_ctx, kept, speaker, reused))
-        kept = len(spans)
+        spans = step.prompt.spans
+        page = Page(title, spans, ids, of.pieces, of.n_ctx, new, speaker, reused, placed.who)
+        pages.append(page)
+        before[of.agent] = step.prompt
     return pages

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ToolcallLabError
-from ..run import Run, Step
+from ..prefix import shared_prefix
+from ..run import Placed, Run, Step
 from .html import STYLE, View, badge_text, esc, one_line
 
 PHASES = {  # of a step: letter, colour, what it is
@@ -27,7 +28,7 @@ class Timeline(View):
     def __init__(self, run: Run, beside: Run | None = None) -> None:
         if not run.steps:
             raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
-        self.run = run
+        self.run, self.steps = run, list(run.walk())
         self.beside = None if beside is None else Timeline(beside)
 
     @property
@@ -35,12 +36,9 @@ class Timeline(View):
         """The first step (from 1) in which two runs don't do the same; None if there's none."""
         if self.beside is None:
             return None
-        mine, other = self.run.steps, self.beside.run.steps
-        same = zip(mine, other, strict=False)
-        alike = next(
-            (n for n, pair in enumerate(same) if what_happened(pair[0]) != what_happened(pair[1])),
-            min(len(mine), len(other)),
-        )
+        mine, other = self.steps, self.beside.steps
+        did = [[(at.who, what_happened(at.step)) for at in steps] for steps in (mine, other)]
+        alike = shared_prefix(*did)
         return alike + 1 if alike < max(len(mine), len(other)) else None
 
     def _parted(self) -> str:
@@ -48,9 +46,9 @@ class Timeline(View):
         if self.parting is None or self.beside is None:
             return "Both runs did the same in each step."
         said = [f"They part in step {self.parting}."]
-        for name, run in (("First", self.run), ("Second", self.beside.run)):
-            steps = run.steps[self.parting - 1 :]
-            what = one_line(what_happened(steps[0]), 100) if steps else "it had ended"
+        for name, steps in (("First", self.steps), ("Second", self.beside.steps)):
+            parted = steps[self.parting - 1 :]
+            what = one_line(what_happened(parted[0].step), 100) if parted else "it had ended"
             said.append(f"{name}: {what}")
         return "\n".join(said)
 
@@ -75,7 +73,7 @@ class Timeline(View):
 
     def details(self, number: int) -> str:
         """The figures of a step (from 1), as HTML."""
-        step = self.run.steps[number - 1]
+        step = self.steps[number - 1].step
         rows = "".join(
             f'<tr><th style="text-align:left;">{name}</th>'
             f'<td style="text-align:left;">{esc(one_line(value, 300))}</td></tr>'
@@ -85,9 +83,10 @@ class Timeline(View):
 
     def _table(self, seconds: bool) -> str:
         lines = [f"{'step':>4} {'read':>6} {'reused':>6} {'written':>7}  what happened"]
-        for number, step in enumerate(self.run.steps, 1):
+        for number, placed in enumerate(self.steps, 1):
+            step = placed.step
             read, reused, written = _counts(step)
-            what = one_line(self._what(step), 100)
+            what = one_line(self._what(placed), 100)
             line = f"{number:>4} {read:>6} {reused:>6} {written:>7}  {what}"
             if seconds:
                 spent = zip(PHASES.values(), _seconds(step), strict=True)
@@ -96,10 +95,10 @@ class Timeline(View):
         return "\n".join([*lines, self._ending(), self._speakers()])
 
     def _html(self) -> str:
-        longest = max(sum(_seconds(step)) for step in self.run.steps) or 1.0
+        longest = max(sum(_seconds(placed.step)) for placed in self.steps) or 1.0
         rows = "".join(
-            _row(number, step, longest, self._what(step))
-            for number, step in enumerate(self.run.steps, 1)
+            _row(number, placed.step, longest, self._what(placed))
+            for number, placed in enumerate(self.steps, 1)
         )
         legend = ", ".join(f"{letter}: {meaning}" for letter, _, meaning in PHASES.values())
         heads = ("step", "time", "read", "reused", "written", "tokens/s", "what happened")
@@ -117,11 +116,13 @@ class Timeline(View):
     def _speakers(self) -> str:
         """Who spoke: more than one, if a recording had to ask a live model."""
         run = self.run
-        said = [badge_text(s.model or run.model, s.kind or run.kind) for s in run.steps]
+        steps = [placed.step for placed in self.steps]
+        said = [badge_text(s.model or run.model, s.kind or run.kind) for s in steps]
         return "; ".join(dict.fromkeys(said))
 
-    def _what(self, step: Step) -> str:
-        return what_happened(step, interrupted=self.run.ending == "interrupted")
+    def _what(self, placed: Placed) -> str:
+        who = f"{placed.who}: " if placed.who else ""
+        return who + what_happened(placed.step, interrupted=placed.run.ending == "interrupted")
 
 
 def what_happened(step: Step, *, interrupted: bool = False) -> str:
@@ -185,7 +186,7 @@ def _controls(view: Timeline) -> Any:
     import ipywidgets as w
 
     table, below = w.HTML(view.to_html()), w.HTML()
-    steps = [(f"step {n}", n) for n in range(1, len(view.run.steps) + 1)]
+    steps = [(f"step {n}", n) for n in range(1, len(view.steps) + 1)]
     picked = w.Dropdown(options=steps, value=len(steps), description="Figures of")
 
     def update(_: Any = None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ToolcallLabError
 from ..generation import Generation, TokenRecord
-from ..run import Run, Step, piece_texts, tokens_of
+from ..run import Run, piece_texts, tokens_of
 from .html import CODE, STYLE, View, badge_text, esc, number_field, one_line
 
 if TYPE_CHECKING:
@@ -237,17 +237,14 @@ def _of(made: Generation, llm: LocalModel | None) -> Written:
 
 
 def _of_run(run: Run, number: int | None) -> Written:
-    if not run.steps:
-        raise ToolcallLabError(f"This run has no steps to show. {run.explanation}")
-    number = number or len(run.steps)
-    if not 1 <= number <= len(run.steps):
-        raise ToolcallLabError(f"There is no step {number}; the run has {len(run.steps)}.")
-    step: Step = run.steps[number - 1]
+    placed, total = run.step_at(number), len(list(run.walk()))
+    step, of = placed.step, placed.run
+    number = number or total
     if step.completion_tokens is None:
         raise ToolcallLabError(f"The model of step {number} doesn't say which tokens it wrote.")
-    speaker = badge_text(step.model or run.model, step.kind or run.kind)
-    title = f"Step {number} of {len(run.steps)}: "
-    return Written(step.completion_tokens, step.records, run.pieces, speaker, title)
+    speaker = badge_text(step.model or of.model, step.kind or of.kind)
+    title = f"Step {number} of {total}: "
+    return Written(step.completion_tokens, step.records, of.pieces, speaker, title)
 
 
 def _controls(view: TokenView) -> Any:
