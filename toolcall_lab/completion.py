@@ -53,7 +53,7 @@ def complete(
 ) -> Completion:
     """Has the model go on from these ids; `on_token` is given its text, piece by piece.
 
-    Raises `Interrupted` at an interrupt.
+    A script says what it says: it isn't held to a constraint. Raises `Interrupted` at an interrupt.
     """
     heard: list[str] = []
 
@@ -65,7 +65,7 @@ def complete(
     limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
     started = time.perf_counter()
     try:
-        if constraint is not None:
+        if constraint is not None and getattr(llm, "kind", "live") != "scripted":
             return _constrained(llm, ids, constraint, limits, hear)
         answer = _answer(llm, ids, limits, hear, stream=on_token is not None)
     except KeyboardInterrupt:

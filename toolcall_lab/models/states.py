@@ -1,4 +1,4 @@
-"""What a model has read, kept on disk: a restarted kernel doesn't read the system prompt again.
+"""What a model has read, kept: on disk for the next kernel, in memory for several agents.
 
 A state is llama.cpp's own: keys and values of every layer for each token, 22.5 KiB a token for the
 embedded model. It's good for one model (file, adapter, window) and one beginning of a prompt, and
@@ -11,10 +11,10 @@ import ctypes
 import hashlib
 import os
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .local import LocalModel
@@ -55,6 +55,36 @@ def warm(llm: LocalModel, ids: Sequence[int], folder: str | os.PathLike[str] | N
     return "read"
 
 
+class Readings:
+    """What several agents have read with one model: one agent's is in its context, the others' are
+    here, so that going back and forth reads nothing again.
+
+    A model that doesn't run (a recording, a script) has read nothing, and nothing is kept.
+    """
+
+    def __init__(self, llm: Any) -> None:
+        self.llm = llm
+        self._kept: dict[str, tuple[list[int], bytes]] = {}
+
+    @contextmanager
+    def of(self, agent: str) -> Iterator[None]:
+        """Has this agent's reading in the context, and afterwards what was there before."""
+        if not hasattr(self.llm, "next_logits"):
+            yield
+            return
+        before = self._take()
+        if agent in self._kept:
+            _put(self.llm, *self._kept[agent])
+        try:
+            yield
+        finally:
+            self._kept[agent] = self._take()
+            _put(self.llm, *before)
+
+    def _take(self) -> tuple[list[int], bytes]:
+        return self.llm._input_ids.tolist(), _taken(self.llm)
+
+
 def _key(llm: LocalModel, ids: list[int]) -> str:
     import llama_cpp
 
@@ -68,15 +98,20 @@ def _key(llm: LocalModel, ids: list[int]) -> str:
 
 
 def _load(llm: LocalModel, ids: list[int], file: Path) -> bool:
-    """Whether the state in the file is in the context now; what was there before is gone."""
-    import llama_cpp
-
+    """Whether the state in the file is in the context now."""
     try:
         checksum, data = (content := file.read_bytes())[:DIGEST], content[DIGEST:]
     except OSError:
         return False
     if hashlib.sha256(data).digest() != checksum:  # llama.cpp ends the process over a damaged one
         return False
+    return _put(llm, ids, data)
+
+
+def _put(llm: LocalModel, ids: list[int], data: bytes) -> bool:
+    """Whether this state of these tokens is in the context now; what was there before is gone."""
+    import llama_cpp
+
     with llm.claimed():
         llm.reset()
         llm._ctx.kv_cache_clear()
@@ -90,14 +125,19 @@ def _load(llm: LocalModel, ids: list[int], file: Path) -> bool:
     return True
 
 
-def _save(llm: LocalModel, file: Path) -> None:
+def _taken(llm: LocalModel) -> bytes:
+    """The state of what is in the context."""
     import llama_cpp
 
     with llm.claimed():
         size = llama_cpp.llama_state_seq_get_size(llm._ctx.ctx, 0)
         buffer = (ctypes.c_uint8 * size)()
         size = llama_cpp.llama_state_seq_get_data(llm._ctx.ctx, buffer, size, 0)
-    data = bytes(buffer)[:size]
+    return bytes(buffer)[:size]
+
+
+def _save(llm: LocalModel, file: Path) -> None:
+    data = _taken(llm)
     part = file.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

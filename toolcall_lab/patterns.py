@@ -1,0 +1,296 @@
+"""Kinds of agents. All of them are the loop of `agent.py`; they differ in what the model is asked.
+
+`react` writes its thoughts down. `plan_and_execute` makes one call whose arguments are a plan, and
+that call runs the plan. `orchestrate` has one tool, which gives a task to a specialist: a loop with
+its own tools, prompt and context. A run inside a call is kept in its step, so each of them gives
+one `Run`, a tree, and a budget is shared by all that work in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from . import grammar
+from .agent import ASSISTANT, Budget, run_agent, system_prompt
+from .errors import ToolcallLabError
+from .models import Model
+from .models.states import Readings
+from .run import Run, Step
+from .tools import Tool, Toolbox
+
+THINK = """
+Before each tool call, write a line that begins with "Thought:": what you know, what you need next.
+Then the call. When you know enough, write a last "Thought:" line, and the answer below it."""
+THOUGHT = re.compile(r"\s*Thought:\s*(.*?)\s*(?=\n|\{|<tool_call>|$)", re.DOTALL)
+
+PLANNER = f"""{ASSISTANT} You plan before you act: a few short steps, in one call of execute_plan.
+Each step uses one of these tools, or "none" if it only needs thinking or writing:
+{{tools}}"""
+
+CHIEF = """You are a helpful chief of specialists. Give each of them one task at a time, with all
+that it needs to know. When you have what you need, answer the user."""
+
+
+def system_for(intro: str, toolbox: Toolbox, style: str) -> str:
+    """The system prompt that begins with `intro`; Qwen3's style writes the tools into it itself."""
+    return intro if style == "qwen3" else system_prompt(toolbox).replace(ASSISTANT, intro, 1)
+
+
+def react(
+    llm: Model, toolbox: Toolbox, query: str, *, thoughts: bool = True, **settings: Any
+) -> Run:
+    """Reason, act, observe (Yao et al. 2022, arXiv:2210.03629): `run_agent` with its thoughts in
+    sight, or without them. The other options are `run_agent`'s.
+
+    `transcript` shows what was thought, done and observed.
+    """
+    if thoughts:
+        system = system_for(ASSISTANT, toolbox, settings.get("style", "course"))
+        settings = {"system": system + THINK} | settings
+    run = run_agent(llm, toolbox, query, **settings)
+    if run.ending == "answered" and run.answer and THOUGHT.match(run.answer):
+        run.end("answered", THOUGHT.sub("", run.answer, count=1).strip(), run.detail)
+    return run
+
+
+def thought(step: Step) -> str:
+    """What the model wrote down before it called or answered; empty if it didn't.
+
+    >>> run = Run("?", "M", "scripted", 100, [])
+    >>> THOUGHT.match('Thought: I need the weather.\\n{"tool_call": …}').group(1)
+    'I need the weather.'
+    """
+    found = THOUGHT.match(step.completion)
+    return found.group(1) if found else ""
+
+
+def transcript(run: Run) -> str:
+    """A run as thoughts, actions and observations, a line each."""
+    lines = []
+    for step in run.steps:
+        lines += [f"Thought: {thought(step)}"] if thought(step) else []
+        for call, result in zip(step.calls, step.results, strict=False):
+            lines += [f"Action: {call}", f"Observation: {result.text}"]
+        lines += [f"Problem: {step.message}"] if step.problem else []
+    return "\n".join([*lines, f"Answer: {run.answer}"] if run.answer else lines)
+
+
+def plan_and_execute(
+    llm: Model,
+    toolbox: Toolbox,
+    query: str,
+    *,
+    most: int = 6,
+    max_replans: int = 1,
+    budget: Budget | None = None,
+    style: str = "course",
+    **settings: Any,
+) -> Run:
+    """Plans first: one call of `execute_plan`, whose arguments are up to `most` steps, each with
+    its tool, its task, and the numbers of the steps whose results it needs.
+
+    They're executed in order, each by a run of its own: a call of its tool, then a sentence on the
+    result. If one fails, the rest may be planned anew `max_replans` times; what is done stays.
+    The other options are `run_agent`'s, for planner and executor.
+    """
+    if not toolbox:
+        raise ToolcallLabError("A plan needs tools to be executed with; the toolbox is empty.")
+    crew = _Crew(llm, budget or Budget(40, 60_000), {"style": style} | settings)
+    work = _Work(crew, toolbox, query)
+    plan = Tool(
+        "execute_plan",
+        "Executes the steps of a plan, in order, and gives their results.",
+        plan_schema(toolbox, most),
+        work.execute,
+        limited=False,
+    )
+    planner = Toolbox([plan], max_chars=toolbox.max_chars)
+    call, text = grammar.tool_call(planner, style=style), grammar.text()
+
+    def held(run: Run) -> grammar.Constraint:
+        """A plan first, and another after one that failed, as long as that's allowed."""
+        failed = sum(any(result.error for result in step.results) for step in run.steps)
+        return call if failed == len(run.steps) <= max_replans else text
+
+    tools = "\n".join(f"- {tool.name}: {tool.description}" for tool in toolbox.values())
+    system = system_for(PLANNER.format(tools=tools), planner, style)
+    steps = max_replans + 2
+    return crew.lead("planner", planner, query, system=system, constraint=held, max_steps=steps)
+
+
+def plan_schema(toolbox: Toolbox, most: int) -> dict[str, Any]:
+    """The JSON Schema of a plan: `{"steps": [{"tool", "task", "needs"}, …]}`."""
+    number = {"type": "integer", "minimum": 1, "maximum": 2 * most}  # a second plan counts on
+    step = {
+        "tool": {"enum": [*toolbox, "none"]},
+        "task": {"type": "string", "minLength": 3, "maxLength": 160},
+        "needs": {"type": "array", "items": number, "maxItems": 4},
+    }
+    item: dict[str, Any] = {"type": "object", "properties": step, "required": list(step)}
+    item["additionalProperties"] = False
+    steps = {"type": "array", "items": item, "minItems": 1, "maxItems": most}
+    return {"type": "object", "properties": {"steps": steps}, "required": ["steps"]}
+
+
+class PlanFailed(Exception):
+    """A step of a plan has failed; the planner is told which, and what is done."""
+
+
+@dataclass
+class _Work:
+    """The executor of plans: what is done so far, by the steps' numbers."""
+
+    crew: _Crew
+    toolbox: Toolbox
+    query: str
+    done: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+    def execute(self, steps: list[dict[str, Any]]) -> str:
+        """Runs the steps; numbers go on where the plan before has stopped."""
+        first = len(self.done) + 1
+        for number, step in enumerate(steps, first):
+            what = f"{step['tool']}: {step['task']}"
+            try:
+                self.done[number] = (what, self._run(step))
+            except PlanFailed as failure:
+                raise PlanFailed(
+                    f"Step {number} ({what}) failed: {failure} {self._report()} Plan the rest "
+                    f"anew, in another way; its first step is number {number}."
+                ) from None
+        return self._report()
+
+    def _run(self, step: dict[str, Any]) -> str:
+        needed = [f"{n}. {self.done[n][1]}" for n in step["needs"] if n in self.done]
+        known = "\n\nResults of the steps before:\n" + "\n".join(needed) if needed else ""
+        task = f"{step['task']}{known}"
+        if step["tool"] == "none":
+            held, steps = [grammar.text()], 1
+        else:
+            only = Toolbox([self.toolbox[step["tool"]]])
+            style = self.crew.settings["style"]
+            held, steps = [grammar.tool_call(only, style=style), grammar.text()], 2
+        run = self.crew.work("executor", self.toolbox, task, constraint=held, max_steps=steps)
+        wrong = [result.text for s in run.steps for result in s.results if result.error]
+        if wrong or run.ending != "answered" or not run.answer:
+            raise PlanFailed(wrong[0] if wrong else run.explanation)
+        return run.answer
+
+    def _report(self) -> str:
+        lines = [f"{n}. {what} -> {result}" for n, (what, result) in self.done.items()]
+        return "\n".join(["Done:", *lines]) if lines else "Nothing is done yet."
+
+
+@dataclass(frozen=True)
+class Specialist:
+    """An agent for one kind of task: what the chief is told of it, its tools, its prompt.
+
+    `system` is put in front of the tools' description; `settings` are further ones of `run_agent`.
+    """
+
+    name: str
+    description: str
+    toolbox: Toolbox
+    system: str = ASSISTANT
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def orchestrate(
+    llm: Model,
+    specialists: Sequence[Specialist],
+    query: str,
+    *,
+    budget: Budget | None = None,
+    max_steps: int = 8,
+    constraint: Any = None,
+    style: str = "course",
+    **settings: Any,
+) -> Run:
+    """A chief who delegates to specialists, one task at a time, and answers from their answers.
+
+    Each has its own context, which is kept: going back and forth reads nothing again. `budget` is
+    for all of them together; a specialist can't delegate; the same task isn't given a third time.
+    A specialist without an answer is an error that the chief is told of. The other options are
+    `run_agent`'s, for all; `max_steps` and `constraint` are the chief's.
+    """
+    known = {specialist.name: specialist for specialist in specialists}
+    if not specialists or len(known) < len(specialists):
+        raise ToolcallLabError("An orchestrator needs specialists, each with a name of its own.")
+    crew = _Crew(llm, budget or Budget(40, 60_000), {"style": style} | settings)
+
+    def delegate(agent: str, task: str) -> str:
+        one = known[agent]
+        system = system_for(one.system, one.toolbox, style)
+        run = crew.work(agent, one.toolbox, task, **{"system": system} | one.settings)
+        if run.ending != "answered" or not run.answer:
+            found = f" {run.answer}" if run.answer else ""
+            raise NoAnswer(f"{agent} gave no answer. {run.explanation}{found}")
+        return run.answer
+
+    who = {"type": "string", "enum": list(known)}
+    task = {"type": "string", "minLength": 3, "maxLength": 400}
+    schema = {"type": "object", "properties": {"agent": who, "task": task}}
+    schema["required"] = ["agent", "task"]
+    about = "Gives a task to a specialist: " + "; ".join(
+        f"{one.name} {one.description}" for one in specialists
+    )
+    chief = Toolbox([Tool("delegate", f"{about}.", schema, delegate, limited=False)])
+    own = {"system": system_for(CHIEF, chief, style), "constraint": constraint}
+    return crew.lead("chief", chief, query, max_steps=max_steps, **own)
+
+
+class NoAnswer(Exception):
+    """A specialist has given no answer."""
+
+
+def specialists(folder: str | os.PathLike[str], *, online: bool = False) -> list[Specialist]:
+    """Research, code and writing, with the toolkit's tools; files are in `folder` only."""
+    from .toolkit import files, output, python, web
+
+    search_web, read_page = web(online=online)
+    read_file, write_file, _ = files(folder)
+    scrape_page = replace(read_page, name="scrape_page")
+    save_file = replace(write_file, name="save_file")
+    tools = {
+        "research": ("finds facts on the web", [search_web, scrape_page]),
+        "code": ("computes with Python", [python(), read_file]),
+        "writing": ("lays texts out and saves them", [output(), save_file]),
+    }
+    return [Specialist(name, about, Toolbox(own)) for name, (about, own) in tools.items()]
+
+
+@dataclass
+class _Crew:
+    """Several agents on one model: their budget, what they have read, the runs inside a call."""
+
+    llm: Model
+    budget: Budget
+    settings: dict[str, Any]
+    made: list[Run] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.readings = Readings(self.llm)
+        self.path = self.settings.pop("path", None)
+
+    def lead(self, agent: str, toolbox: Toolbox, query: str, **own: Any) -> Run:
+        """The run of who is asked; the others' are in its steps."""
+        with self.readings.of(agent):
+            options = self.settings | own | {"budget": self.budget, "agent": agent}
+            return run_agent(self.llm, toolbox, query, inner=self._taken, path=self.path, **options)
+
+    def work(self, agent: str, toolbox: Toolbox, task: str, **own: Any) -> Run:
+        """The run of who is given a task. An interrupt of it is an interrupt of all."""
+        with self.readings.of(agent):
+            options = self.settings | own | {"budget": self.budget, "agent": agent}
+            run = run_agent(self.llm, toolbox, task, **options)
+        self.made.append(run)
+        if run.ending == "interrupted":
+            raise KeyboardInterrupt
+        return run
+
+    def _taken(self) -> list[Run]:
+        made, self.made = self.made, []
+        return made
