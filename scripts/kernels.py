@@ -22,7 +22,8 @@ def main() -> None:
         if not (folder / "ipykernel_launcher.py").exists():
             wanted = [f"ipykernel=={version}", "nest-asyncio"]  # 6.31 needs the second
             install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-            subprocess.run([*install, "--target", str(folder), *wanted], check=True)
+            if subprocess.run([*install, "--target", str(folder), *wanted]).returncode:
+                sys.exit(f"ipykernel {version} couldn't be fetched: that needs the network, once.")
         spec = PLACE / "share" / "kernels" / name_of(version) / "kernel.json"
         spec.parent.mkdir(parents=True, exist_ok=True)
         launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
