@@ -6,13 +6,13 @@ What a page says is somebody else's text: data, whatever it asks for.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Annotated
 
+from ..fulltext import TOKENIZE, any_word
 from ..tools import Tool, tool
 
 Query = Annotated[str, "What to search for, in a few words"]
@@ -59,12 +59,11 @@ def web(*, online: bool = False) -> list[Tool]:
 
 def search_pages(query: str, limit: int) -> str:
     """The best pages of the shipped web for a query, as text."""
-    words = re.findall(r"\w+", query)
-    match = " OR ".join(f'"{word}"' for word in words)
+    words = any_word(query)
     rows = _index().execute(
         "SELECT url, title, date, snippet(pages, 3, '', '', '…', 16) FROM pages "
         "WHERE pages MATCH ? ORDER BY bm25(pages, 0, 4, 0, 1), url LIMIT ?",
-        (match, limit),
+        (words, limit),
     ) if words else []  # fmt: skip
     lines = [
         f"{number}. {title} ({date})\n   {url}\n   {' '.join(snippet.split())}"
@@ -98,7 +97,7 @@ def _index() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.execute(
         "CREATE VIRTUAL TABLE pages USING fts5(url UNINDEXED, title, date UNINDEXED, text, "
-        "tokenize = 'unicode61 remove_diacritics 2')"
+        f"tokenize = '{TOKENIZE}')"
     )
     connection.executemany(
         "INSERT INTO pages VALUES (?, ?, ?, ?)",

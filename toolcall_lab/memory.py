@@ -1,0 +1,312 @@
+"""What lasts beyond a run: notes, and documents to search in. Each is one SQLite file.
+
+Both are searched with SQLite's full-text search, the best first by BM25, and both can be offered to
+an agent as tools. What they give back was written by somebody, some day: it comes with its source
+and date, and it's content, which can't write a turn or make a call. No vectors: words find words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from .errors import ToolcallLabError
+from .fulltext import TOKENIZE, any_word
+from .tools import Tool, tool
+
+SECONDS_TO_WAIT = 10.0  # for another kernel that is writing
+CHUNK = 800  # characters that a passage has at most, if its paragraphs allow it
+SUFFIXES = (".txt", ".md", ".html", ".htm")
+MAX_BYTES = 10_000_000  # of a file
+
+
+@dataclass(frozen=True, repr=False)
+class Note:
+    """A note: its number, its text, who or what it's from, and when it was made."""
+
+    number: int
+    text: str
+    source: str
+    date: str
+
+    def __repr__(self) -> str:
+        return f"[{self.number}] {self.text} ({self.source}, {self.date})"
+
+
+@dataclass(frozen=True, repr=False)
+class Passage:
+    """A stretch of a document: characters `start` to `end` of `source`, which is from `date`."""
+
+    source: str
+    text: str
+    start: int
+    end: int
+    date: str
+
+    def __repr__(self) -> str:
+        return f"[{self.source}, characters {self.start}-{self.end}, {self.date}] {self.text}"
+
+
+class _File:
+    """A SQLite file in WAL mode: it survives a killed process, and two can use it at once."""
+
+    TABLE = ""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with self._open() as database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute(f"{self.TABLE}, tokenize = '{TOKENIZE}')")
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one piece of work, which is done as a whole or not at all.
+
+        Tools run in threads of their own, and a connection belongs to one thread.
+        """
+        try:
+            connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT)
+            with closing(connection), connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise ToolcallLabError(
+                f"{self.path} can't be used as {type(self).__name__.lower()}: {error}. Give a file "
+                "that can be written, or one that doesn't exist yet."
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} in {self.path.name}>"
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+class Notes(_File):
+    """Short texts to remember, in the file at `path`.
+
+    >>> import tempfile
+    >>> notes = Notes(Path(tempfile.mkdtemp()) / "notes.db")
+    >>> notes.remember("Ana likes her answers short.", source="Ana", date="2026-12-01")
+    1
+    >>> notes.recall("how long should answers be?")
+    [[1] Ana likes her answers short. (Ana, 2026-12-01)]
+    """
+
+    TABLE = (
+        "CREATE VIRTUAL TABLE IF NOT EXISTS notes USING fts5(text, source UNINDEXED, date UNINDEXED"
+    )
+
+    def remember(self, text: str, *, source: str = "the agent", date: str | None = None) -> int:
+        """Keeps a text; gives the note's number. The same text again isn't kept twice."""
+        text = " ".join(_plain(text).split())
+        if not text:
+            raise ToolcallLabError("An empty note says nothing; give it a text.")
+        with self._open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            for (number,) in database.execute("SELECT rowid FROM notes WHERE text = ?", (text,)):
+                return int(number)
+            values = (text, _plain(source), date or _today())
+            done = database.execute("INSERT INTO notes VALUES (?, ?, ?)", values)
+            return int(done.lastrowid or 0)
+
+    def recall(self, query: str, limit: int = 5) -> Sequence[Note]:
+        """The notes that share a word with the query, the best first."""
+        return self._notes("WHERE notes MATCH ? ORDER BY rank LIMIT ?", any_word(query), limit)
+
+    def list(self) -> Sequence[Note]:
+        """All notes, the oldest first."""
+        return self._notes("ORDER BY rowid")
+
+    def forget(self, number: int) -> bool:
+        """Deletes a note; says whether there was one."""
+        with self._open() as database:
+            return database.execute("DELETE FROM notes WHERE rowid = ?", (number,)).rowcount > 0
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools `remember`, `recall`, `list_notes` and `forget`."""
+
+        @tool
+        def remember(text: Annotated[str, "What to remember, in a sentence"]) -> str:
+            """Keeps a note that lasts."""
+            return f"note {self.remember(text)} kept"
+
+        @tool
+        def recall(query: Annotated[str, "A few words"]) -> str:
+            """Searches the notes."""
+            return _lines(self.recall(query)) or f"There is no note on {query!r}."
+
+        @tool
+        def list_notes() -> str:
+            """Lists all notes."""
+            return _lines(self.list()) or "There are no notes."
+
+        @tool
+        def forget(number: Annotated[int, "The note's number"]) -> str:
+            """Deletes a note."""
+            return f"note {number} forgotten" if self.forget(number) else f"There is no {number}."
+
+        return [remember, recall, list_notes, forget]
+
+    def _notes(self, rest: str, *values: object) -> Sequence[Note]:
+        if values[:1] == ("",):  # a query without words
+            return []
+        with self._open() as database:
+            rows = database.execute(f"SELECT rowid, text, source, date FROM notes {rest}", values)
+            return [Note(*row) for row in rows]
+
+    def __len__(self) -> int:
+        return len(self.list())
+
+
+class Documents(_File):
+    """Texts to search in, in the file at `path`, cut into passages along their paragraphs.
+
+    >>> import tempfile
+    >>> documents = Documents(Path(tempfile.mkdtemp()) / "documents.db")
+    >>> documents.add("hours.txt", "The library opens at nine.", date="2026-12-01")
+    1
+    >>> documents.search("When does the library open?")
+    [[hours.txt, characters 0-26, 2026-12-01] The library opens at nine.]
+    """
+
+    TABLE = (
+        "CREATE VIRTUAL TABLE IF NOT EXISTS passages USING fts5(text, source, start UNINDEXED, "
+        "stop UNINDEXED, date UNINDEXED"
+    )
+
+    def add(
+        self, source: str | os.PathLike[str], text: str | None = None, *, date: str | None = None
+    ) -> int:
+        """Adds a text under the name `source`, or the file or folder that `source` is the path of.
+
+        Of a folder, its txt, md and html files, also those further down. What had the same name is
+        replaced. Gives the number of passages.
+        """
+        if text is not None:
+            return self.add_many([(str(source), text, date or _today())])
+        path = Path(source)
+        if not path.exists():
+            raise ToolcallLabError(f"There is no {path}; give a file, a folder, or a text.")
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        found = [file for file in files if file.suffix.lower() in SUFFIXES and file.is_file()]
+        if not found:
+            raise ToolcallLabError(f"In {path} is nothing to read: {', '.join(SUFFIXES)} are read.")
+        root = path if path.is_dir() else path.parent
+        return self.add_many(
+            (file.relative_to(root).as_posix(), text_of(file), date or _day(file)) for file in found
+        )
+
+    def add_many(self, documents: Iterable[tuple[str, str, str]]) -> int:
+        """Adds `(source, text, date)` of each document, all of them or none."""
+        count = 0
+        with self._open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            known = {source for (source,) in database.execute("SELECT source FROM passages")}
+            for source, text, date in documents:
+                source, text = _plain(source), _plain(text)
+                if source in known:
+                    database.execute("DELETE FROM passages WHERE source = ?", (source,))
+                rows = [(text[a:b], source, a, b, date) for a, b in passages(text)]
+                database.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
+                known.add(source)
+                count += len(rows)
+        return count
+
+    def search(self, query: str, limit: int = 3) -> list[Passage]:
+        """The passages that share a word with the query, the best first."""
+        words = any_word(query)
+        if not words:
+            return []
+        with self._open() as database:
+            rows = database.execute(
+                "SELECT source, text, start, stop, date FROM passages WHERE passages MATCH ? "
+                "ORDER BY bm25(passages, 1, 2), rowid LIMIT ?",
+                (words, limit),
+            )
+            return [Passage(*row) for row in rows]
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool `search_documents`."""
+
+        @tool
+        def search_documents(query: Annotated[str, "A few words"]) -> str:
+            """Searches the documents; gives passages with their sources."""
+            return _lines(self.search(query)) or f"No document has anything on {query!r}."
+
+        return [search_documents]
+
+    def sources(self) -> list[str]:
+        """The names of all documents."""
+        with self._open() as database:
+            rows = database.execute("SELECT DISTINCT source FROM passages ORDER BY source")
+            return [source for (source,) in rows]
+
+    def __len__(self) -> int:
+        return len(self.sources())
+
+
+def passages(text: str) -> Iterator[tuple[int, int]]:
+    """Where the passages of a text begin and end: whole paragraphs, as many as `CHUNK` holds.
+
+    A longer paragraph is cut behind a sentence, or else a word.
+
+    >>> list(passages("One.\\n\\nTwo."))
+    [(0, 10)]
+    """
+    start = end = 0
+    for found in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text):
+        first, last = found.start(), found.start() + len(found.group().rstrip())
+        if end and last - start > CHUNK:
+            yield start, end
+            end = 0
+        start = start if end else first
+        end = last
+        while end - start > CHUNK:
+            window = text[start : start + CHUNK]
+            stops = [m.end() for m in re.finditer(r"[.!?](?=\s)", window)]
+            cut = start + (stops[-1] if stops else window.rfind(" ") if " " in window else CHUNK)
+            yield start, cut
+            start = _BLANKS.match(text, cut).end()  # type: ignore[union-attr]
+    if end:
+        yield start, end
+
+
+_BLANKS = re.compile(r"\s*")
+
+
+def text_of(file: Path) -> str:
+    """The text of a file; of HTML, what a reader sees of it."""
+    if file.stat().st_size > MAX_BYTES:
+        raise ToolcallLabError(f"{file.name} has more than {MAX_BYTES} bytes; split it.")
+    text = file.read_bytes().decode("utf-8", "replace")
+    if file.suffix.lower() not in (".html", ".htm"):
+        return text
+    from bs4 import BeautifulSoup
+
+    page = BeautifulSoup(text, "html.parser")
+    for unseen in page(["script", "style", "template", "noscript", "head"]):
+        unseen.decompose()
+    return page.get_text("\n\n", strip=True)
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()  # a lone surrogate is no text
+
+
+def _lines(found: Iterable[object]) -> str:
+    return "\n".join(map(repr, found))
+
+
+def _today() -> str:
+    return datetime.now().date().isoformat()
+
+
+def _day(file: Path) -> str:
+    return datetime.fromtimestamp(file.stat().st_mtime).date().isoformat()
