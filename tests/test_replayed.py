@@ -260,3 +260,19 @@ def test_a_lessons_recording_is_made_anew_by_the_named_model(tiny_path, tmp_path
         "recorded",
         said,
     )
+
+
+def test_what_counts_as_read_is_each_agents_own():
+    """As with a live model: going back and forth reads nothing again."""
+    from toolcall_lab.models.states import Readings
+
+    llm = ScriptedModel(["a", "b", "c"])
+    readings = Readings(llm)
+    one, two = "one " * 50, "two " * 50
+    with readings.of("one"):
+        llm(one)
+    with readings.of("two"):
+        llm(two)
+    with readings.of("one"):
+        usage = llm(one + "more")["usage"]
+    assert usage["evaluated_tokens"] < 5

@@ -51,6 +51,14 @@ class ReplayedModel:
     def __repr__(self) -> str:
         return f"<{self.name}, {self.kind}, n_ctx={self._n_ctx}>"
 
+    def save_context(self) -> list[int]:
+        """What counts as read."""
+        return list(self._seen)
+
+    def load_context(self, saved: list[int]) -> None:
+        """Counts as read what `save_context` gave."""
+        self._seen = list(saved)
+
     def _ids(self, prompt: str | Sequence[int]) -> list[int]:
         """The prompt's token ids. Raises `ModelError` if the context window is too small."""
         if isinstance(prompt, str):

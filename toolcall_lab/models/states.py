@@ -58,31 +58,26 @@ def warm(llm: LocalModel, ids: Sequence[int], folder: str | os.PathLike[str] | N
 class Readings:
     """What several agents have read with one model: one agent's is in its context, the others' are
     here, so that going back and forth reads nothing again.
-
-    A model that doesn't run (a recording, a script) has read nothing, and nothing is kept.
     """
 
     def __init__(self, llm: Any) -> None:
         self.llm = llm
-        self._kept: dict[str, tuple[list[int], bytes]] = {}
+        self._kept: dict[str, Any] = {}
 
     @contextmanager
     def of(self, agent: str) -> Iterator[None]:
         """Has this agent's reading in the context, and afterwards what was there before."""
-        if not hasattr(self.llm, "next_logits"):
+        if not hasattr(self.llm, "save_context"):
             yield
             return
-        before = self._take()
+        before = self.llm.save_context()
         if agent in self._kept:
-            _put(self.llm, *self._kept[agent])
+            self.llm.load_context(self._kept[agent])
         try:
             yield
         finally:
-            self._kept[agent] = self._take()
-            _put(self.llm, *before)
-
-    def _take(self) -> tuple[list[int], bytes]:
-        return self.llm._input_ids.tolist(), _taken(self.llm)
+            self._kept[agent] = self.llm.save_context()
+            self.llm.load_context(before)
 
 
 def _key(llm: LocalModel, ids: list[int]) -> str:
@@ -105,10 +100,10 @@ def _load(llm: LocalModel, ids: list[int], file: Path) -> bool:
         return False
     if hashlib.sha256(data).digest() != checksum:  # llama.cpp ends the process over a damaged one
         return False
-    return _put(llm, ids, data)
+    return put(llm, ids, data)
 
 
-def _put(llm: LocalModel, ids: list[int], data: bytes) -> bool:
+def put(llm: LocalModel, ids: list[int], data: bytes) -> bool:
     """Whether this state of these tokens is in the context now; what was there before is gone."""
     import llama_cpp
 
@@ -125,7 +120,7 @@ def _put(llm: LocalModel, ids: list[int], data: bytes) -> bool:
     return True
 
 
-def _taken(llm: LocalModel) -> bytes:
+def taken(llm: LocalModel) -> bytes:
     """The state of what is in the context."""
     import llama_cpp
 
@@ -137,7 +132,7 @@ def _taken(llm: LocalModel) -> bytes:
 
 
 def _save(llm: LocalModel, file: Path) -> None:
-    data = _taken(llm)
+    data = taken(llm)
     part = file.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
