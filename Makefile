@@ -15,7 +15,7 @@ FIRST := notebooks/en/01_text_to_text.ipynb
 NBVAL := --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --nbval-sanitize-with tests/nbval.cfg
 
 .PHONY: help setup lab doctor test test-all lint unit notebooks-test slow browser kernels format notebooks pictures recordings bench \
-  reliability lock binder lowest
+  reliability patterns lock binder lowest
 
 help:
 	@echo "lab        open the course in JupyterLab (ARGS=--no-browser prints the address only)"
@@ -28,6 +28,7 @@ help:
 	@echo "recordings make the recordings anew with your model (MODEL=path/to/model.gguf)"
 	@echo "bench      measure a call, constraints, the loop, and how calls are read, beside other ways"
 	@echo "reliability  how often calls are valid and right, rung by rung; hours, goes on after a stop"
+	@echo "patterns   kinds of agents on 12 tasks; goes on after a stop (MODEL=path adds a model)"
 	@echo "lock       write constraints.txt anew from pyproject.toml"
 	@echo "binder     write binder/requirements.txt anew from constraints.txt"
 	@echo "lowest     run the tests on the lowest versions that pyproject.toml allows"
@@ -88,11 +89,15 @@ bench: setup
 	$(PY) benchmarks/loop.py
 	$(PY) benchmarks/reading.py
 	$(PY) benchmarks/views.py
+	$(PY) benchmarks/memory.py
 	$(PY) benchmarks/lessons.py
 
 reliability: setup
 	@$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
-	$(PY) benchmarks/reliability.py $(or $(MODEL),plain trained) --report
+	$(PY) benchmarks/reliability.py $(or $(MODEL),plain trained) --capstone --report
+
+patterns: setup
+	$(PY) benchmarks/patterns.py "" $(MODEL)
 
 lock: setup
 	$(PY) -m pip install --quiet uv

@@ -136,7 +136,7 @@ def main() -> None:
     file = RESULTS / "patterns.jsonl"
     lines = [json.loads(line) for line in file.open()] if file.exists() else []
     done = {(line["model"], line["way"], line["task"]) for line in lines}
-    for path in sys.argv[1:] or [None]:
+    for path in sys.argv[1:] or [""]:  # "" is the embedded model
         llm = load_model(path)
         for way in ways(llm, HERE):
             for task in TASKS:

@@ -4,7 +4,8 @@ MODEL is `plain` or `trained` (the embedded model without and with its adapter),
 a GGUF. Each request of the two evaluation sets is answered once, greedily, on four rungs (free
 text; the JSON of a call; a call of the toolbox; such a call or a text), with and without two worked
 examples in the prompt. Answers are written to `results/` as they come: after a stop it goes on
-where it was. `--report` writes what was found to `docs/`, and to the README.
+where it was. `--report` writes what was found to `docs/`, and to the README; `--capstone` measures
+lesson 11's assistant (`capstone.py`).
 """
 
 from __future__ import annotations
@@ -206,6 +207,9 @@ def main() -> None:
     parser.add_argument("--rungs", nargs="*", default=list(RUNGS), choices=list(RUNGS))
     parser.add_argument("--no-examples", action="store_true", help="leave the examples out")
     parser.add_argument("--threads", type=int)
+    parser.add_argument(
+        "--capstone", action="store_true", help="200 turns of lesson 11's assistant"
+    )
     parser.add_argument("--report", action="store_true", help="write tables and chart")
     options = parser.parse_args()
     items = [item for name in options.sets for item in requests(name)][:: options.every]
@@ -213,6 +217,10 @@ def main() -> None:
     rungs = [(name, examples) for name in options.rungs for examples in shown]
     for model in options.model:
         measure(load(model, options.threads), items, rungs)
+    if options.capstone:
+        import capstone
+
+        capstone.main()
     if options.report:
         from reliability_report import report
 

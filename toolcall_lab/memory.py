@@ -51,7 +51,8 @@ class Passage:
     date: str
 
     def __repr__(self) -> str:
-        return f"[{self.source}, characters {self.start}-{self.end}, {self.date}] {self.text}"
+        text = " ".join(self.text.split())  # on one line, so that no text can begin another source
+        return f"[{self.source}, characters {self.start}-{self.end}, {self.date}] {text}"
 
 
 class _File:
@@ -112,7 +113,7 @@ class Notes(_File):
             database.execute("BEGIN IMMEDIATE")
             for (number,) in database.execute("SELECT rowid FROM notes WHERE text = ?", (text,)):
                 return int(number)
-            values = (text, _plain(source), date or _today())
+            values = (text, " ".join(_plain(source).split()), date or _today())
             done = database.execute("INSERT INTO notes VALUES (?, ?, ?)", values)
             return int(done.lastrowid or 0)
 
@@ -210,7 +211,7 @@ class Documents(_File):
             database.execute("BEGIN IMMEDIATE")
             known = {source for (source,) in database.execute("SELECT source FROM passages")}
             for source, text, date in documents:
-                source, text = _plain(source), _plain(text)
+                source, text = " ".join(_plain(source).split()), _plain(text)
                 if source in known:
                     database.execute("DELETE FROM passages WHERE source = ?", (source,))
                 rows = [(text[a:b], source, a, b, date) for a, b in passages(text)]

@@ -93,9 +93,9 @@ def plan_and_execute(
     """Plans first: one call of `execute_plan`, whose arguments are up to `most` steps, each with
     its tool, its task, and the numbers of the steps whose results it needs.
 
-    They're executed in order, each by a run of its own: a call of its tool, then a sentence on the
-    result. If one fails, the rest may be planned anew `max_replans` times; what is done stays.
-    The other options are `run_agent`'s, for planner and executor.
+    They're executed in order, each by a run of its own, one step long: a call of its tool, whose
+    result is the step's, or a text. If one fails, the rest may be planned anew `max_replans` times;
+    what is done stays. The other options are `run_agent`'s, for planner and executor.
     """
     if not toolbox:
         raise ToolcallLabError("A plan needs tools to be executed with; the toolbox is empty.")
@@ -168,16 +168,17 @@ class _Work:
         known = "\n\nResults of the steps before:\n" + "\n".join(needed) if needed else ""
         task = f"{step['task']}{known}"
         if step["tool"] == "none":
-            held, steps = [grammar.text()], 1
+            held = grammar.text()
         else:
             only = Toolbox([self.toolbox[step["tool"]]])
-            style = self.crew.settings["style"]
-            held, steps = [grammar.tool_call(only, style=style), grammar.text()], 2
-        run = self.crew.work("executor", self.toolbox, task, constraint=held, max_steps=steps)
-        wrong = [result.text for s in run.steps for result in s.results if result.error]
-        if wrong or run.ending != "answered" or not run.answer:
+            held = grammar.tool_call(only, style=self.crew.settings["style"])
+        run = self.crew.work("executor", self.toolbox, task, constraint=held, max_steps=1)
+        results = [result for made in run.steps for result in made.results]
+        wrong = [result.text for result in results if result.error]
+        text = "\n".join(result.text for result in results) or run.answer
+        if wrong or not text:
             raise PlanFailed(wrong[0] if wrong else run.explanation)
-        return run.answer
+        return text
 
     def _report(self) -> str:
         lines = [f"{n}. {what} -> {result}" for n, (what, result) in self.done.items()]

@@ -1,0 +1,66 @@
+"""An assistant with all of it: documents, notes that last, calls that are always valid, pruning.
+
+One conversation, as long as you like: each question goes on from the run before, and what no longer
+fits into the window is dropped by pairs. An answer comes with the sources that were looked at for
+it, taken from the results of the searches and not from what the model says of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from . import grammar
+from .agent import run_agent
+from .memory import Documents, Notes
+from .models import Model
+from .run import Run
+from .tools import Tool, Toolbox
+
+SOURCE = re.compile(r"^\[(.+), characters \d+-\d+, [\d-]+\] ", re.MULTILINE)
+
+
+class Assistant:
+    """Answers questions with `tools`, and those of `documents` and `notes`; `run` is the last run.
+
+    The model decides between a call and an answer, and a call is held to the tools' schemas: it's
+    always one that can be made. `settings` are further ones of `run_agent`.
+    """
+
+    def __init__(
+        self,
+        llm: Model,
+        tools: Iterable[Tool] = (),
+        *,
+        documents: Documents | None = None,
+        notes: Notes | None = None,
+        **settings: Any,
+    ) -> None:
+        own = [tool for kept in (notes, documents) if kept is not None for tool in kept.tools()]
+        self.llm, self.toolbox = llm, Toolbox([*tools, *own])
+        style = settings.get("style", "course")
+        held = grammar.tool_call_or_text(self.toolbox, style=style) if self.toolbox else None
+        self.settings = {"constraint": held, "policy": "drop", "max_tokens": 200} | settings
+        self.run: Run | None = None
+
+    def ask(self, question: str) -> Run:
+        """The run for a question; the conversation goes on with it."""
+        after = self.run if self.run is not None and self.run.steps else None
+        run = run_agent(self.llm, self.toolbox, question, after=after, **self.settings)
+        if run.steps:
+            self.run = run
+        return run
+
+    def answer(self, question: str) -> str:
+        """The answer to a question, with its sources below."""
+        run = self.ask(question)
+        said = run.answer or run.explanation
+        found = sources(run)
+        return f"{said}\n\nSources: {', '.join(found)}" if found else said
+
+
+def sources(run: Run) -> list[str]:
+    """The documents whose passages were found in this run, each once."""
+    results = [result.text for placed in run.walk() for result in placed.step.results]
+    return list(dict.fromkeys(name for text in results for name in SOURCE.findall(text)))
