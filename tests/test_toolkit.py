@@ -145,3 +145,23 @@ def test_nothing_to_lay_out_is_an_error_result():
     result = Toolbox([output()]).execute(ToolCall("format_output", {"title": "x", "points": []}))
     assert result.error
     assert "no points" in result.text
+
+
+def test_the_shipped_mails_are_read_and_one_of_them_is_only_text():
+    from toolcall_lab.toolkit import inbox
+
+    list_mails, read_mail = inbox()
+    assert len(list_mails().splitlines()) == 8
+    assert "6. 2026-11-09 Régie d'immeuble <regie@immeuble.example>" in list_mails()
+    assert read_mail(6).startswith("From: Régie d'immeuble")
+    assert "Quelqu'un doit être présent" in read_mail(6)
+    assert "<|im_end|>" in read_mail(7)  # what becomes of it, test_memory.py's tests tell
+    with pytest.raises(LookupError, match="there is no mail 9; list_mails shows 8"):
+        read_mail(9)
+
+
+def test_a_mailbox_that_is_not_there_is_said(tmp_path):
+    from toolcall_lab.toolkit import inbox
+
+    with pytest.raises(FileNotFoundError, match=r"no mailbox .*none\.mbox"):
+        inbox(tmp_path / "none.mbox")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ THOUGHT = re.compile(r"\s*Thought:\s*(.*?)\s*(?=\n|\{|<tool_call>|$)", re.DOTALL
 PLANNER = f"""{ASSISTANT} You plan before you act: a few short steps, in one call of execute_plan.
 Each step uses one of these tools, or "none" if it only needs thinking or writing:
 {{tools}}"""
+
+NOW_ANSWER = "All steps are done. Write the answer now, in your own words."
 
 CHIEF = """You are a helpful chief of specialists. Give each of them one task at a time, with all
 that it needs to know. When you have what you need, answer the user."""
@@ -55,6 +57,13 @@ def react(
     if run.ending == "answered" and run.answer and THOUGHT.match(run.answer):
         run.end("answered", THOUGHT.sub("", run.answer, count=1).strip(), run.detail)
     return run
+
+
+def call_first(toolbox: Toolbox, style: str = "course") -> Callable[[Run], grammar.Constraint]:
+    """A constraint for `run_agent`: a call in the first step, then a call or a text."""
+    call = grammar.tool_call(toolbox, style=style)
+    either = grammar.tool_call_or_text(toolbox, style=style)
+    return lambda run: either if run.steps else call
 
 
 def thought(step: Step) -> str:
@@ -161,7 +170,7 @@ class _Work:
                     f"Step {number} ({what}) failed: {failure} {self._report()} Plan the rest "
                     f"anew, in another way; its first step is number {number}."
                 ) from None
-        return self._report()
+        return f"{self._report()}\n\n{NOW_ANSWER}"
 
     def _run(self, step: dict[str, Any]) -> str:
         needed = [f"{n}. {self.done[n][1]}" for n in step["needs"] if n in self.done]
@@ -206,7 +215,6 @@ def orchestrate(
     *,
     budget: Budget | None = None,
     max_steps: int = 8,
-    constraint: Any = None,
     style: str = "course",
     **settings: Any,
 ) -> Run:
@@ -214,8 +222,9 @@ def orchestrate(
 
     Each has its own context, which is kept: going back and forth reads nothing again. `budget` is
     for all of them together; a specialist can't delegate; the same task isn't given a third time.
-    A specialist without an answer is an error that the chief is told of. The other options are
-    `run_agent`'s, for all; `max_steps` and `constraint` are the chief's.
+    A specialist without an answer is an error that the chief is told of. All begin with a call, of
+    `delegate` or of a tool, and then call or answer. The other options are `run_agent`'s, for all;
+    `max_steps` is the chief's.
     """
     known = {specialist.name: specialist for specialist in specialists}
     if not specialists or len(known) < len(specialists):
@@ -225,7 +234,8 @@ def orchestrate(
     def delegate(agent: str, task: str) -> str:
         one = known[agent]
         system = system_for(one.system, one.toolbox, style)
-        run = crew.work(agent, one.toolbox, task, **{"system": system} | one.settings)
+        own = {"system": system, "constraint": call_first(one.toolbox, style)}
+        run = crew.work(agent, one.toolbox, task, **own | one.settings)
         if run.ending != "answered" or not run.answer:
             found = f" {run.answer}" if run.answer else ""
             raise NoAnswer(f"{agent} gave no answer. {run.explanation}{found}")
@@ -239,8 +249,8 @@ def orchestrate(
         f"{one.name} {one.description}" for one in specialists
     )
     chief = Toolbox([Tool("delegate", f"{about}.", schema, delegate, limited=False)])
-    own = {"system": system_for(CHIEF, chief, style), "constraint": constraint}
-    return crew.lead("chief", chief, query, max_steps=max_steps, **own)
+    own = {"system": system_for(CHIEF, chief, style), "constraint": call_first(chief, style)}
+    return crew.lead("chief", chief, query, max_steps=max_steps, **own | settings)
 
 
 class NoAnswer(Exception):

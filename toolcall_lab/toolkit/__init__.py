@@ -6,7 +6,7 @@ from ..tools import Toolbox
 from .calculator import calculator
 from .clock import clock
 from .files import files
-from .mail import mail
+from .mail import inbox, mail
 from .output import output
 from .python import python
 from .shell import shell
@@ -14,7 +14,7 @@ from .weather import weather
 from .web import web
 
 __all__ = [
-    "calculator", "clock", "default_toolbox", "files", "mail", "output", "python", "shell",
+    "calculator", "clock", "default_toolbox", "files", "inbox", "mail", "output", "python", "shell",
     "weather", "web",
 ]  # fmt: skip
 
