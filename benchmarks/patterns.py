@@ -77,7 +77,7 @@ def solved(run: Run, folder: Path, wanted: list[str]) -> bool:
     else:
         text = run.answer or ""
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", text)
-    return all(part in plain for part in wanted)
+    return all(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", plain) for part in wanted)
 
 
 def measure(llm: Any, way: str, task: str) -> dict[str, Any]:
