@@ -22,7 +22,9 @@ SOURCE = re.compile(r"^\[(.+), characters \d+-\d+, [\d-]+\] ", re.MULTILINE)
 
 
 class Assistant:
-    """Answers questions with `tools`, and those of `documents` and `notes`; `run` is the last run.
+    """Answers questions with `tools`, and those of `documents` and `notes`.
+
+    `last` is the run of the last question (None before the first one).
 
     The model decides between a call and an answer, and a call is held to the tools' schemas: it's
     always one that can be made. `settings` are further ones of `run_agent`.
@@ -42,15 +44,14 @@ class Assistant:
         style = settings.get("style", "course")
         held = grammar.tool_call_or_text(self.toolbox, style=style) if self.toolbox else None
         self.settings = {"constraint": held, "policy": "drop", "max_tokens": 200} | settings
-        self.run: Run | None = None
+        self.last: Run | None = None
+        self._talk: Run | None = None  # the last one that has a step: where the conversation is
 
     def ask(self, question: str) -> Run:
         """The run for a question; the conversation goes on with it."""
-        after = self.run if self.run is not None and self.run.steps else None
-        run = run_agent(self.llm, self.toolbox, question, after=after, **self.settings)
-        if run.steps:
-            self.run = run
-        return run
+        self.last = run_agent(self.llm, self.toolbox, question, after=self._talk, **self.settings)
+        self._talk = self.last if self.last.steps else self._talk
+        return self.last
 
     def answer(self, question: str) -> str:
         """The answer to a question, with its sources below."""
