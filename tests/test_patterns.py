@@ -147,6 +147,24 @@ def test_a_failing_step_causes_one_other_plan_and_what_is_done_stays(tiny, libra
     assert (answer.calls, run.ending) == ((), "answered")
 
 
+def test_no_result_of_a_plan_is_pushed_out_by_a_long_one(tiny):
+    @tool
+    def page(name: str) -> str:
+        """Reads."""
+        return f"{name}: " + "word " * 2000
+
+    llm = Saying(
+        tiny, plan(("page", "read one", []), ("page", "read two", [])),
+        call("page", name="one"), call("page", name="two"), "Done.", n_ctx=60_000,
+    )  # fmt: skip
+    run = plan_and_execute(llm, Toolbox([page]), "?")
+    text = run.steps[0].result.text
+    assert "1. page: read one -> one: word" in text
+    assert "2. page: read two -> two: word" in text
+    assert text.count("more characters were left out") == 2
+    assert text.endswith("Write the answer now, in your own words.")
+
+
 def test_the_budget_of_plans_holds(tiny, library):
     """The second failure isn't planned around: then it answers with what there is."""
     fails = call("search", query="closed")

@@ -17,6 +17,7 @@ from typing import Any
 from . import grammar
 from .agent import ASSISTANT, Budget, run_agent, system_prompt
 from .errors import ToolcallLabError
+from .execution import shortened
 from .models import Model
 from .models.states import Readings
 from .run import Run, Step
@@ -69,7 +70,6 @@ def call_first(toolbox: Toolbox, style: str = "course") -> Callable[[Run], gramm
 def thought(step: Step) -> str:
     """What the model wrote down before it called or answered; empty if it didn't.
 
-    >>> run = Run("?", "M", "scripted", 100, [])
     >>> THOUGHT.match('Thought: I need the weather.\\n{"tool_call": …}').group(1)
     'I need the weather.'
     """
@@ -109,7 +109,7 @@ def plan_and_execute(
     if not toolbox:
         raise ToolcallLabError("A plan needs tools to be executed with; the toolbox is empty.")
     crew = _Crew(llm, budget or Budget(40, 60_000), {"style": style} | settings)
-    work = _Work(crew, toolbox, query)
+    work = _Work(crew, toolbox)
     plan = Tool(
         "execute_plan",
         "Executes the steps of a plan, in order, and gives their results.",
@@ -117,7 +117,7 @@ def plan_and_execute(
         work.execute,
         limited=False,
     )
-    planner = Toolbox([plan], max_chars=toolbox.max_chars)
+    planner = Toolbox([plan], max_chars=2 * toolbox.max_chars)
     call, text = grammar.tool_call(planner, style=style), grammar.text()
 
     def held(run: Run) -> grammar.Constraint:
@@ -155,7 +155,6 @@ class _Work:
 
     crew: _Crew
     toolbox: Toolbox
-    query: str
     done: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def execute(self, steps: list[dict[str, Any]]) -> str:
@@ -190,7 +189,12 @@ class _Work:
         return text
 
     def _report(self) -> str:
-        lines = [f"{n}. {what} -> {result}" for n, (what, result) in self.done.items()]
+        """All that is done, within what a tool's result may have; each step has its share."""
+        share = self.toolbox.max_chars // max(1, len(self.done))
+        lines = [
+            f"{n}. {shortened(f'{what} -> {result}', share)}"
+            for n, (what, result) in self.done.items()
+        ]
         return "\n".join(["Done:", *lines]) if lines else "Nothing is done yet."
 
 
