@@ -30,7 +30,7 @@ from toolcall_lab.widgets import (
 )
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     return json.dumps({"tool_call": {"name": name, "arguments": arguments}})
 
 
