@@ -385,3 +385,13 @@ def _delegating(schema):
 
     schema = {"type": "object", "required": ["agent", "task"]} | schema
     return Toolbox([Tool("delegate", "Delegates.", schema, lambda **_: None)])
+
+
+def test_a_crew_is_watched_while_it_works(tiny, crew):
+    llm = Saying(
+        tiny, delegate("research", "Find it."), call("search", query="it"), "Found.", "Ok."
+    )
+    player = AgentPlayer.run(llm, crew, "?", agent=orchestrate)
+    assert [placed.run.agent for placed in player.steps] == [
+        "chief", "research", "research", "chief",
+    ]  # fmt: skip
