@@ -1,5 +1,6 @@
 """The command `toolcall-lab`: `ask` runs the agent once and shows each step, `models` and `pull`
-find models, `check` tries one, `doctor` checks the machine."""
+find models, `check` tries one, `doctor` checks the machine; `release` and `solutions` write the
+lessons for students, and solved."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolcall-lab", description="Tool calling, step by step.")
-    commands = parser.add_subparsers(required=True, metavar="ask | models | pull | check | doctor")
+    names = "ask | models | pull | check | doctor | release | solutions"
+    commands = parser.add_subparsers(required=True, metavar=names)
     ask = commands.add_parser("ask", help="ask a model that has tools, and see every step")
     ask.add_argument("question")
     ask.add_argument("--model", metavar="GGUF", help="a model file (default: the embedded model)")
@@ -75,7 +77,26 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     doctor = commands.add_parser("doctor", help="check this machine, and how to mend what fails")
     doctor.set_defaults(run=_doctor)
+    for name, what in (
+        ("release", "write the lessons for students: stubs, no outputs of exercises"),
+        ("solutions", "write the lessons with every exercise solved"),
+    ):
+        edition = commands.add_parser(name, help=what)
+        edition.add_argument("notebooks", type=Path, help="a folder, e.g. notebooks/en")
+        edition.add_argument("out", type=Path, help="a new or empty folder")
+        edition.set_defaults(run=_edition, solved=name == "solutions")
     return parser
+
+
+def _edition(options: argparse.Namespace) -> int:
+    from .exercises import NAMES
+    from .exercises.editions import release, solve
+
+    written = (solve if options.solved else release)(options.notebooks, options.out)
+    text = "".join(path.read_text(encoding="utf-8") for path in written)
+    count = sum(f"ex.check({name})" in text for name in NAMES)
+    print(f"{len(written)} notebooks with {count} exercises in {written[0].parent}")
+    return 0
 
 
 def _ask(options: argparse.Namespace) -> int:
