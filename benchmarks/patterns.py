@@ -51,10 +51,9 @@ def ways(llm: Any, folder: Path) -> dict[str, Callable[[str], Run]]:
     """Each kind of agent, ready to be given a task."""
     crew = specialists(folder)
     box = Toolbox(tool for one in crew for tool in one.toolbox.values())
-    qwen = {"style": "qwen3", "thinking": False} if "Qwen" in llm.name else {}
 
     def limits() -> dict[str, Any]:
-        return LIMITS | qwen | {"budget": Budget(16, 16_000)}
+        return LIMITS | {"budget": Budget(16, 16_000)}
 
     def planned(task: str) -> Run:
         return plan_and_execute(
