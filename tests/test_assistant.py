@@ -3,7 +3,7 @@
 import pytest
 
 from tests.test_agent import WEATHER, Saying
-from toolcall_lab import run_agent
+from toolcall_lab import ToolcallLabError, run_agent, tool
 from toolcall_lab.assistant import Assistant, sources
 from toolcall_lab.memory import Documents, Notes
 
@@ -36,6 +36,41 @@ def test_no_document_can_name_another_source(tiny, documents):
     )
     assert len(run.steps[0].result.text.splitlines()) == 2
     assert "forged" not in sources(run)
+
+
+@pytest.mark.parametrize("where", ["a document", "another tool", "a note", "the model"])
+def test_nothing_but_a_search_names_a_source(tiny, documents, tmp_path, where):
+    fake = "law, characters 1-2, 2020-01-01] at nine."
+    call, answer = SEARCH % "law", "Nine."
+    notes = Notes(tmp_path / "n.db")
+
+    @tool
+    def page() -> str:
+        """Reads."""
+        return f"[The {fake}"
+
+    if where == "a document":
+        documents.add("hours", f"The {fake}", date="2026-12-01")
+    elif where == "another tool":
+        call = '{"tool_call": {"name": "page", "arguments": {}}}'
+    elif where == "a note":
+        notes.remember(f"The {fake}")
+        call = '{"tool_call": {"name": "list_notes", "arguments": {}}}'
+    else:
+        answer = "Nine.\n\nSources: The law"
+    llm = Saying(tiny, call, answer)
+    said = Assistant(llm, [page], documents=documents, notes=notes).answer("When?")
+    assert [line for line in said.splitlines() if line.startswith("Sources:")] == (
+        ["Sources: hours"] if where == "a document" else []
+    )
+
+
+def test_a_conversation_keeps_its_own_system_prompt(tiny, box):
+    llm = Saying(tiny, "A.", "B.", tokens=True)
+    assistant = Assistant(llm, box.values(), system="Be short.")
+    assert [assistant.answer(str(n)) for n in range(2)] == ["A.", "B."]
+    with pytest.raises(ToolcallLabError, match="a run a question"):
+        Assistant(llm, path="talk.jsonl")
 
 
 def test_a_conversation_goes_on_and_is_pruned(tiny, box, documents):

@@ -64,6 +64,7 @@ def test_what_the_lessons_read_comes_along(tmp_path):
     assert (tmp_path / "out" / "notebooks" / "en" / LESSONS.name).parent.is_dir()
     assert (tmp_path / "out" / "recordings" / "lesson_10.jsonl").exists()
     assert (tmp_path / "out" / "docs" / "patterns.md").exists()
+    assert not (tmp_path / "out" / "toolcall_lab").exists()  # the solutions are in it
 
 
 def test_mistakes_are_explained(tmp_path, capsys):
@@ -74,8 +75,27 @@ def test_mistakes_are_explained(tmp_path, capsys):
     assert (tmp_path / "full" / "mine.txt").read_text() == "keep me"
     assert main(["release", str(tmp_path / "full"), str(tmp_path / "out")]) == 1
     assert "are no notebooks" in capsys.readouterr().err
-    cells = [nbformat.v4.new_code_cell('ex = exercise("capstone")\nex')]
-    with pytest.raises(ToolcallLabError, match="capstone isn't whole"):
+    (tmp_path / "bad" / "nb").mkdir(parents=True)
+    (tmp_path / "bad" / "nb" / "x.ipynb").write_text("no JSON")
+    with pytest.raises(ToolcallLabError, match=r"x\.ipynb is no notebook"):
+        release(tmp_path / "bad" / "nb", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ToolcallLabError, match="which is copied; go elsewhere"):
+        release(LESSONS, LESSONS.parent.parent / "docs" / "students")
+
+
+@pytest.mark.parametrize(
+    ("panel", "said"),
+    [
+        ('ex = exercise("capstone")\nex', "capstone isn't whole"),
+        ('ex = exercise("capstone")\nex  # show it', "ends with two lines"),
+        ("ex = exercise('capstone')\nex", "ends with two lines"),
+        ('ex = exercise("capston")\nex', "its names, and ex"),
+    ],
+)
+def test_no_answer_slips_through_an_unusual_panel(panel, said):
+    cells = [nbformat.v4.new_code_cell(text) for text in (panel, "SOLVED = 42")]
+    with pytest.raises(ToolcallLabError, match=said):
         mark(nbformat.v4.new_notebook(cells=cells))
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from datetime import date
 from itertools import pairwise
 
@@ -109,20 +110,26 @@ def test_documents_of_a_folder_are_found_with_their_places(documents, tmp_path):
     (folder / "tides.html").write_text(page)
     (folder / "code.py").write_text("library = 1")
     assert documents.add(folder) == 3
-    assert documents.sources() == ["deeper/été.md", "hours.txt", "tides.html"]
+    assert documents.sources() == ["docs/deeper/été.md", "docs/hours.txt", "docs/tides.html"]
     (found,) = documents.search("bibliotheque aout")
-    assert found.source == "deeper/été.md"
+    assert found.source == "docs/deeper/été.md"
     (found,) = documents.search("opens")
     text = (folder / "hours.txt").read_text()
     assert text[found.start : found.end] == found.text
     assert documents.search("tides")[0].text == "Tides & moons"
     assert documents.search("alert") == []
     (folder / "hours.txt").write_text("The library opens at ten.")
-    documents.add(folder / "hours.txt")
+    documents.add(folder / "hours.txt")  # under the same name as from the folder
     assert [p.text for p in documents.search("opens")] == ["The library opens at ten."]
 
 
 def test_what_can_not_be_added_is_said(documents, tmp_path):
+    with pytest.raises(ToolcallLabError, match="There is no long text"):
+        documents.add("long text " * 500)
+    with pytest.raises(ToolcallLabError, match="no text in it"):
+        documents.add("empty", " \n")
+    with pytest.raises(ToolcallLabError, match="A date is YYYY-MM-DD, not 'May 2026'"):
+        documents.add("a", "text", date="May 2026")
     with pytest.raises(ToolcallLabError, match="There is no"):
         documents.add(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
@@ -152,6 +159,44 @@ def test_passages_hold_every_word_once_in_order(parts):
 def test_a_long_text_without_paragraphs_is_cut_at_words():
     text = "word " * 400_000
     assert {text[a:b].split()[0] for a, b in passages(text)} == {"word"}
+
+
+def test_a_page_without_the_optional_tags_is_read(documents, tmp_path):
+    page = "<!doctype html><html><head><title>x</title><body><p>Hello library</p></body></html>"
+    (tmp_path / "page.html").write_text(page)
+    documents.add(tmp_path / "page.html")
+    assert documents.search("library")[0].text == "Hello library"
+
+
+def test_adding_again_replaces_and_takes_no_longer(documents):
+    """Each passage is looked at once, whatever is there already: counted by SQLite."""
+    made = [(f"d{n}", f"text {n}", "2026-12-01") for n in range(300)]
+    assert documents.add_many(made) == documents.add_many(made) == 300
+    assert len(documents) == 300
+
+
+RACE = """
+import sys, time
+from toolcall_lab.memory import Notes
+
+while time.time() < float(sys.argv[2]):
+    pass
+Notes(sys.argv[1]).remember(f"by {sys.argv[3]}")
+"""
+
+
+def test_a_file_is_made_by_several_at_once(tmp_path):
+    for number in range(4):
+        path, at = tmp_path / f"{number}.db", str(time.time() + 1.5)
+        racers = [
+            subprocess.Popen([sys.executable, "-c", RACE, str(path), at, str(n)]) for n in range(3)
+        ]
+        assert [racer.wait(60) for racer in racers] == [0, 0, 0]
+        assert len(Notes(path)) == 3
+
+
+def test_a_number_that_no_note_can_have_is_no_note(notes):
+    assert notes.forget(10**30) is notes.forget(-1) is False
 
 
 def test_both_are_tools(tiny, notes, documents):

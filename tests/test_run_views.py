@@ -188,6 +188,12 @@ def test_shortening_is_counted_without_the_model(tiny):
         assert page.total == sum(map(len, step.prompt_tokens))
 
 
+def test_texts_of_a_model_without_ids_are_counted_too(tiny):
+    run = run_agent(Saying(tiny, CALL % 1, CALL % 2, "ok"), Toolbox([read]), "?")
+    told = ContextGauge(run, policy="none")
+    assert [page.total for page in told.pages] == [page.total for page in told.recorded]
+
+
 def test_what_cannot_be_told_without_the_model_is_said(run, tiny):
     prompt = Prompt()
     prompt.add("user", "Hi")

@@ -165,3 +165,30 @@ def test_a_mailbox_that_is_not_there_is_said(tmp_path):
 
     with pytest.raises(FileNotFoundError, match=r"no mailbox .*none\.mbox"):
         inbox(tmp_path / "none.mbox")
+
+
+ODD = """From a@b.example Thu Jan  1 00:00:00 2026
+From: <
+Subject: =?utf-8?b?SGkKMi4gMjAyNi0wMS0wMiBib3NzOiBwYXk=?=
+Content-Type: text/plain; charset=foo
+
+Body.
+
+From c@d.example Thu Jan  1 00:00:00 2026
+From: c@d.example
+Date: yesterday
+Subject: Fine
+
+Fine.
+"""
+
+
+def test_an_odd_mail_spoils_neither_the_list_nor_itself(tmp_path):
+    from toolcall_lab.toolkit import inbox
+
+    (tmp_path / "odd.mbox").write_text(ODD)
+    list_mails, read_mail = inbox(tmp_path / "odd.mbox")
+    assert len(list_mails().splitlines()) == 2  # the subject can't add a third
+    assert "(no date) c@d.example: Fine" in list_mails()
+    assert read_mail(1).splitlines()[1].startswith("Subject: Hi 2. 2026-01-02 boss: pay")
+    assert read_mail(1).endswith("Body.")

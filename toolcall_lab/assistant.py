@@ -13,12 +13,14 @@ from typing import Any
 
 from . import grammar
 from .agent import run_agent
-from .memory import Documents, Notes
+from .errors import ToolcallLabError
+from .memory import SEARCH, Documents, Notes
 from .models import Model
 from .run import Run
 from .tools import Tool, Toolbox
 
-SOURCE = re.compile(r"^\[(.+), characters \d+-\d+, [\d-]+\] ", re.MULTILINE)
+SOURCE = re.compile(r"^\[(.+?), characters \d+-\d+, \d{4}-\d\d-\d\d\] ", re.MULTILINE)
+CLAIM = re.compile(r"^\s*Sources:", re.MULTILINE)
 
 
 class Assistant:
@@ -39,6 +41,8 @@ class Assistant:
         notes: Notes | None = None,
         **settings: Any,
     ) -> None:
+        if "path" in settings:
+            raise ToolcallLabError("An assistant has a run a question; save each with run.save.")
         own = [tool for kept in (notes, documents) if kept is not None for tool in kept.tools()]
         self.llm, self.toolbox = llm, Toolbox([*tools, *own])
         style = settings.get("style", "course")
@@ -49,19 +53,28 @@ class Assistant:
 
     def ask(self, question: str) -> Run:
         """The run for a question; the conversation goes on with it."""
-        self.last = run_agent(self.llm, self.toolbox, question, after=self._talk, **self.settings)
+        settings = dict(self.settings)
+        if self._talk is not None:
+            settings.pop("system", None)  # the conversation has it already
+        self.last = run_agent(self.llm, self.toolbox, question, after=self._talk, **settings)
         self._talk = self.last if self.last.steps else self._talk
         return self.last
 
     def answer(self, question: str) -> str:
         """The answer to a question, with its sources below."""
         run = self.ask(question)
-        said = run.answer or run.explanation
+        said = CLAIM.sub("(The model's own) sources:", run.answer or run.explanation)
         found = sources(run)
         return f"{said}\n\nSources: {', '.join(found)}" if found else said
 
 
 def sources(run: Run) -> list[str]:
     """The documents whose passages were found in this run, each once."""
-    results = [result.text for placed in run.walk() for result in placed.step.results]
-    return list(dict.fromkeys(name for text in results for name in SOURCE.findall(text)))
+    found = [
+        name
+        for placed in run.walk()
+        for call, result in zip(placed.step.calls, placed.step.results, strict=False)
+        if call.name == SEARCH and not result.error
+        for name in SOURCE.findall(result.text)
+    ]
+    return list(dict.fromkeys(found))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ SECONDS_TO_WAIT = 10.0  # for another kernel that is writing
 CHUNK = 800  # characters that a passage has at most, if its paragraphs allow it
 SUFFIXES = (".txt", ".md", ".html", ".htm")
 MAX_BYTES = 10_000_000  # of a file
+SEARCH = "search_documents"  # the tool that finds passages
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +57,10 @@ class Passage:
         return f"[{self.source}, characters {self.start}-{self.end}, {self.date}] {text}"
 
 
+class Busy(ToolcallLabError):
+    """Somebody else writes to the file, and longer than one waits."""
+
+
 class _File:
     """A SQLite file in WAL mode: it survives a killed process, and two can use it at once."""
 
@@ -62,8 +68,20 @@ class _File:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        deadline = time.monotonic() + SECONDS_TO_WAIT
+        while True:
+            try:
+                self._create()
+                return
+            except Busy:  # another kernel creates it: SQLite doesn't wait for the change to WAL
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def _create(self) -> None:
         with self._open() as database:
-            database.execute("PRAGMA journal_mode = WAL")
+            if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                database.execute("PRAGMA journal_mode = WAL")
             database.execute(f"{self.TABLE}, tokenize = '{TOKENIZE}')")
 
     @contextmanager
@@ -77,6 +95,8 @@ class _File:
             with closing(connection), connection:
                 yield connection
         except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise Busy(f"{self.path} is being written by somebody else; try again.") from None
             raise ToolcallLabError(
                 f"{self.path} can't be used as {type(self).__name__.lower()}: {error}. Give a file "
                 "that can be written, or one that doesn't exist yet."
@@ -109,11 +129,12 @@ class Notes(_File):
         text = " ".join(_plain(text).split())
         if not text:
             raise ToolcallLabError("An empty note says nothing; give it a text.")
+        _check_date(date := date or _today())
         with self._open() as database:
             database.execute("BEGIN IMMEDIATE")
             for (number,) in database.execute("SELECT rowid FROM notes WHERE text = ?", (text,)):
                 return int(number)
-            values = (text, " ".join(_plain(source).split()), date or _today())
+            values = (text, " ".join(_plain(source).split()), date)
             done = database.execute("INSERT INTO notes VALUES (?, ?, ?)", values)
             return int(done.lastrowid or 0)
 
@@ -127,6 +148,8 @@ class Notes(_File):
 
     def forget(self, number: int) -> bool:
         """Deletes a note; says whether there was one."""
+        if not 0 < number < 2**63:  # what a row can be numbered
+            return False
         with self._open() as database:
             return database.execute("DELETE FROM notes WHERE rowid = ?", (number,)).rowcount > 0
 
@@ -187,38 +210,43 @@ class Documents(_File):
     ) -> int:
         """Adds a text under the name `source`, or the file or folder that `source` is the path of.
 
-        Of a folder, its txt, md and html files, also those further down. What had the same name is
-        replaced. Gives the number of passages.
+        Of a folder, its txt, md and html files, also those further down. Their names begin with the
+        folder's, as that of a single file does.
+        What had the same name is replaced. `date` is YYYY-MM-DD. Gives the number of passages;
+        raises `ToolcallLabError` if there are none.
         """
         if text is not None:
             return self.add_many([(str(source), text, date or _today())])
         path = Path(source)
-        if not path.exists():
-            raise ToolcallLabError(f"There is no {path}; give a file, a folder, or a text.")
+        if not _exists(path):
+            raise ToolcallLabError(f"There is no {str(path)[:80]}; give a file, a folder, a text.")
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         found = [file for file in files if file.suffix.lower() in SUFFIXES and file.is_file()]
         if not found:
             raise ToolcallLabError(f"In {path} is nothing to read: {', '.join(SUFFIXES)} are read.")
-        root = path if path.is_dir() else path.parent
+        root = path.resolve().parent if path.is_dir() else path.resolve().parent.parent
         return self.add_many(
-            (file.relative_to(root).as_posix(), text_of(file), date or _day(file)) for file in found
+            (file.resolve().relative_to(root).as_posix(), text_of(file), date or _day(file))
+            for file in found
         )
 
     def add_many(self, documents: Iterable[tuple[str, str, str]]) -> int:
         """Adds `(source, text, date)` of each document, all of them or none."""
-        count = 0
+        new: dict[str, list[tuple[str, str, int, int, str]]] = {}
+        for source, text, date in documents:  # before the file is taken: reading takes long
+            source, text = " ".join(_plain(source).split()), _plain(text)
+            _check_date(date)
+            new[source] = [(text[a:b], source, a, b, date) for a, b in passages(text)]
+        rows = [row for of_one in new.values() for row in of_one]
+        if not rows:
+            raise ToolcallLabError("There is no text in it, so nothing was added.")
         with self._open() as database:
             database.execute("BEGIN IMMEDIATE")
-            known = {source for (source,) in database.execute("SELECT source FROM passages")}
-            for source, text, date in documents:
-                source, text = " ".join(_plain(source).split()), _plain(text)
-                if source in known:
-                    database.execute("DELETE FROM passages WHERE source = ?", (source,))
-                rows = [(text[a:b], source, a, b, date) for a, b in passages(text)]
-                database.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
-                known.add(source)
-                count += len(rows)
-        return count
+            there = database.execute("SELECT rowid, source FROM passages")
+            old = [(number,) for number, source in there if source in new]
+            database.executemany("DELETE FROM passages WHERE rowid = ?", old)
+            database.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
+        return len(rows)
 
     def search(self, query: str, limit: int = 3) -> list[Passage]:
         """The passages that share a word with the query, the best first."""
@@ -236,7 +264,7 @@ class Documents(_File):
     def tools(self) -> Sequence[Tool]:
         """The tool `search_documents`."""
 
-        @tool
+        @tool(name=SEARCH)
         def search_documents(query: Annotated[str, "A few words"]) -> str:
             """Searches the documents; gives passages with their sources."""
             return _lines(self.search(query)) or f"No document has anything on {query!r}."
@@ -292,9 +320,23 @@ def text_of(file: Path) -> str:
     from bs4 import BeautifulSoup
 
     page = BeautifulSoup(text, "html.parser")
-    for unseen in page(["script", "style", "template", "noscript", "head"]):
+    for unseen in page(["script", "style", "template", "noscript", "title"]):
         unseen.decompose()
     return page.get_text("\n\n", strip=True)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a text, too long or too odd for a path
+        return False
+
+
+def _check_date(date: str) -> None:
+    try:
+        datetime.strptime(date, "%Y-%m-%d")
+    except ValueError:
+        raise ToolcallLabError(f"A date is YYYY-MM-DD, not {date!r}.") from None
 
 
 def _plain(text: str) -> str:

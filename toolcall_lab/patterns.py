@@ -11,22 +11,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from . import grammar
-from .agent import ASSISTANT, Budget, run_agent, system_prompt
+from .agent import ASSISTANT, Budget, Constraints, Settings, run_agent, system_prompt
 from .errors import ToolcallLabError
 from .execution import shortened
 from .models import Model
 from .models.states import Readings
+from .qwen3 import CALL_OPEN
 from .run import Run, Step
+from .shapes import CALL_KEY
 from .tools import Tool, Toolbox
 
 THINK = """
 Before each tool call, write a line that begins with "Thought:": what you know, what you need next.
 Then the call. When you know enough, write a last "Thought:" line, and the answer below it."""
-THOUGHT = re.compile(r"\s*Thought:\s*(.*?)\s*(?=\n|\{|<tool_call>|$)", re.DOTALL)
+THOUGHT_MARK = "Thought:"
+BEHIND = re.compile(rf'\n|\{{\s*"{CALL_KEY}"|{CALL_OPEN}')  # what ends a thought
 
 PLANNER = f"""{ASSISTANT} You plan before you act: a few short steps, in one call of execute_plan.
 Each step uses one of these tools, or "none" if it only needs thinking or writing:
@@ -51,12 +54,13 @@ def react(
 
     `transcript` shows what was thought, done and observed.
     """
-    if thoughts:
+    if thoughts and settings.get("after") is None:  # a conversation has it in its system prompt
         system = system_for(ASSISTANT, toolbox, settings.get("style", "course"))
         settings = {"system": system + THINK} | settings
     run = run_agent(llm, toolbox, query, **settings)
-    if run.ending == "answered" and run.answer and THOUGHT.match(run.answer):
-        run.end("answered", THOUGHT.sub("", run.answer, count=1).strip(), run.detail)
+    said, answer = _split(run.answer or "")
+    if run.ending == "answered" and said and answer:  # a thought alone stays the answer
+        run.end("answered", answer, run.detail)
     return run
 
 
@@ -68,24 +72,35 @@ def call_first(toolbox: Toolbox, style: str = "course") -> Callable[[Run], gramm
 
 
 def thought(step: Step) -> str:
-    """What the model wrote down before it called or answered; empty if it didn't.
+    """What the model wrote down before it called or answered; empty if it didn't."""
+    return _split(step.completion)[0]
 
-    >>> THOUGHT.match('Thought: I need the weather.\\n{"tool_call": …}').group(1)
-    'I need the weather.'
+
+def _split(text: str) -> tuple[str, str]:
+    """A text's thought, if it begins with one, and what comes behind it.
+
+    >>> _split('Thought: {1, 2} is a set.\\nThe answer.')
+    ('{1, 2} is a set.', 'The answer.')
     """
-    found = THOUGHT.match(step.completion)
-    return found.group(1) if found else ""
+    text = text.strip()
+    if not text.startswith(THOUGHT_MARK):
+        return "", text
+    text = text.removeprefix(THOUGHT_MARK)
+    found = BEHIND.search(text)
+    end = found.start() if found else len(text)
+    return text[:end].strip(), text[end:].strip()
 
 
 def transcript(run: Run) -> str:
     """A run as thoughts, actions and observations, a line each."""
     lines = []
     for step in run.steps:
-        lines += [f"Thought: {thought(step)}"] if thought(step) else []
+        lines += [("Thought", thought(step))] if thought(step) else []
         for call, result in zip(step.calls, step.results, strict=False):
-            lines += [f"Action: {call}", f"Observation: {result.text}"]
-        lines += [f"Problem: {step.message}"] if step.problem else []
-    return "\n".join([*lines, f"Answer: {run.answer}"] if run.answer else lines)
+            lines += [("Action", str(call)), ("Observation", result.text)]
+        lines += [("Problem", step.message)] if step.problem else []
+    lines += [("Answer", run.answer)] if run.answer else []
+    return "\n".join(f"{what}: {' '.join(text.split())}" for what, text in lines)
 
 
 def plan_and_execute(
@@ -183,10 +198,11 @@ class _Work:
         run = self.crew.work("executor", self.toolbox, task, constraint=held, max_steps=1)
         results = [result for made in run.steps for result in made.results]
         wrong = [result.text for result in results if result.error]
-        text = "\n".join(result.text for result in results) or run.answer
-        if wrong or not text:
+        if results and not wrong:
+            return "\n".join(result.text for result in results) or "(nothing)"
+        if wrong or run.ending != "answered" or not run.answer:
             raise PlanFailed(wrong[0] if wrong else run.explanation)
-        return text
+        return run.answer
 
     def _report(self) -> str:
         """All that is done, within what a tool's result may have; each step has its share."""
@@ -219,6 +235,7 @@ def orchestrate(
     *,
     budget: Budget | None = None,
     max_steps: int = 8,
+    constraint: Constraints = None,
     style: str = "course",
     **settings: Any,
 ) -> Run:
@@ -228,18 +245,21 @@ def orchestrate(
     for all of them together; a specialist can't delegate; the same task isn't given a third time.
     A specialist without an answer is an error that the chief is told of. All begin with a call, of
     `delegate` or of a tool, and then call or answer. The other options are `run_agent`'s, for all;
-    `max_steps` is the chief's.
+    `max_steps` and `constraint`, if another is given, are the chief's.
     """
     known = {specialist.name: specialist for specialist in specialists}
     if not specialists or len(known) < len(specialists):
         raise ToolcallLabError("An orchestrator needs specialists, each with a name of its own.")
     crew = _Crew(llm, budget or Budget(40, 60_000), {"style": style} | settings)
+    for one in specialists:
+        crew.check(one.settings)
 
     def delegate(agent: str, task: str) -> str:
         one = known[agent]
-        system = system_for(one.system, one.toolbox, style)
-        own = {"system": system, "constraint": call_first(one.toolbox, style)}
-        run = crew.work(agent, one.toolbox, task, **own | one.settings)
+        system = system_for(one.system, one.toolbox, style) if one.toolbox else one.system
+        held = call_first(one.toolbox, style) if one.toolbox else grammar.text()
+        own = {"system": system, "constraint": held} | one.settings
+        run = crew.work(agent, one.toolbox, task, **own)
         if run.ending != "answered" or not run.answer:
             found = f" {run.answer}" if run.answer else ""
             raise NoAnswer(f"{agent} gave no answer. {run.explanation}{found}")
@@ -253,8 +273,8 @@ def orchestrate(
         f"{one.name} {one.description}" for one in specialists
     )
     chief = Toolbox([Tool("delegate", f"{about}.", schema, delegate, limited=False)])
-    own = {"system": system_for(CHIEF, chief, style), "constraint": call_first(chief, style)}
-    return crew.lead("chief", chief, query, max_steps=max_steps, **own | settings)
+    system, held = system_for(CHIEF, chief, style), constraint or call_first(chief, style)
+    return crew.lead("chief", chief, query, system=system, constraint=held, max_steps=max_steps)
 
 
 class NoAnswer(Exception):
@@ -289,6 +309,14 @@ class _Crew:
     def __post_init__(self) -> None:
         self.readings = Readings(self.llm)
         self.path = self.settings.pop("path", None)
+        self.check(self.settings)
+
+    @staticmethod
+    def check(settings: dict[str, Any]) -> None:
+        """Raises `ToolcallLabError` for a setting that agents who work together don't have."""
+        known = {field.name for field in fields(Settings)} | {"on_step", "on_token"}
+        if unknown := sorted(set(settings) - known):
+            raise ToolcallLabError(f"Agents who work together have no setting {unknown[0]!r}.")
 
     def lead(self, agent: str, toolbox: Toolbox, query: str, **own: Any) -> Run:
         """The run of who is asked; the others' are in its steps."""

@@ -18,7 +18,8 @@ from . import NAMES, task_of
 from .attempt import source_of
 
 KEY = "toolcall_lab"  # of the metadata: {"exercise": name, "part": "panel", "answer" or "check"}
-BESIDE = re.compile(r"\.\./\.\./(\w+)")  # folders that lessons read from
+BESIDE = ("recordings", "docs", "training")  # folders that lessons read from
+PANEL = re.compile(r'exercise\("(\w+)"\)\s*ex\s*$')
 
 
 def release(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> list[Path]:
@@ -43,16 +44,28 @@ def _edition(source: Path, target: Path, *, solved: bool) -> list[Path]:
         raise ToolcallLabError(f"In {source} are no notebooks; give the folder notebooks/en.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ToolcallLabError(f"{target} has something in it; give a new or empty folder.")
+    root = source.resolve().parent.parent
+    copied = [root / name for name in BESIDE if (root / name).is_dir()]
+    for folder in (*copied, source.resolve()):
+        if target.resolve().is_relative_to(folder):
+            raise ToolcallLabError(f"{target} is inside {folder}, which is copied; go elsewhere.")
+    ready = {}
+    for path in found:
+        try:
+            notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+        except ValueError as error:  # NotJSONError is one
+            reason = str(error).splitlines()[0][:200]
+            raise ToolcallLabError(f"{path} is no notebook: {reason}") from None
+        mark(notebook, solved=solved)
+        ready[path.name] = notebook
     folder = target / source.resolve().parent.name / source.resolve().name
     folder.mkdir(parents=True)
-    written = []
-    for path in found:
-        notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-        mark(notebook, solved=solved)
-        written.append(folder / path.name)
-        nbformat.write(notebook, written[-1])  # type: ignore[no-untyped-call]
-    _copy_beside(found, source.resolve().parent.parent, target)
-    return written
+    for name, notebook in ready.items():
+        nbformat.write(notebook, folder / name)  # type: ignore[no-untyped-call]
+    for beside in copied:
+        ignored = shutil.ignore_patterns("__pycache__", "*.pt", ".*")
+        shutil.copytree(beside, target / beside.name, ignore=ignored)
+    return [folder / name for name in ready]
 
 
 def mark(notebook: Any, *, solved: bool = False) -> list[str]:
@@ -63,10 +76,15 @@ def mark(notebook: Any, *, solved: bool = False) -> list[str]:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     names = []
     for at, cell in enumerate(code):
-        found = re.search(r'exercise\("(\w+)"\)\s*ex\s*$', cell.source)
-        name = found.group(1) if found else ""
-        if name not in NAMES:
+        found = PANEL.search(cell.source)
+        if "exercise(" not in cell.source:
             continue
+        if found is None or found.group(1) not in NAMES:
+            raise ToolcallLabError(
+                'A cell that shows an exercise ends with two lines: ex = exercise("…"), with one '
+                f"names, and ex. This one doesn't: {cell.source[-80:]!r}"
+            )
+        name = found.group(1)
         answer, check = [*code[at + 1 : at + 3], None, None][:2]
         if answer is None or check is None or check.source.strip() != f"ex.check({name})":
             raise ToolcallLabError(
@@ -82,12 +100,3 @@ def mark(notebook: Any, *, solved: bool = False) -> list[str]:
                 of.metadata |= {"editable": False, "deletable": False}
         names.append(name)
     return names
-
-
-def _copy_beside(notebooks: list[Path], root: Path, target: Path) -> None:
-    """Copies the folders beside the notebooks' that they read from."""
-    names = {n for path in notebooks for n in BESIDE.findall(path.read_text(encoding="utf-8"))}
-    for name in sorted(names):
-        if (root / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.pt", ".*")
-            shutil.copytree(root / name, target / name, ignore=ignored)

@@ -52,7 +52,7 @@ def inbox(path: str | os.PathLike[str] | None = None) -> list[Tool]:
     def list_mails() -> str:
         """Lists the mails: number, date, sender, subject."""
         return "\n".join(
-            f"{number}. {mail['Date'].datetime.date()} {mail['From']}: {mail['Subject']}"
+            f"{number}. {_date(mail)} {_header(mail, 'From')}: {_header(mail, 'Subject')}"
             for number, mail in enumerate(mails, 1)
         )
 
@@ -62,11 +62,36 @@ def inbox(path: str | os.PathLike[str] | None = None) -> list[Tool]:
         if not 1 <= number <= len(mails):
             raise LookupError(f"there is no mail {number}; list_mails shows {len(mails)}")
         mail = mails[number - 1]
-        body = mail.get_body(("plain",))
-        text = body.get_content() if body is not None else "(no text)"
-        return f"From: {mail['From']}\nSubject: {mail['Subject']}\n\n{text.strip()}"
+        head = f"From: {_header(mail, 'From')}\nSubject: {_header(mail, 'Subject')}"
+        return f"{head}\n\n{_text(mail).strip()}"
 
     return [list_mails, read_mail]
+
+
+def _header(mail: EmailMessage, name: str) -> str:
+    """A header on one line, so that it can't look like another one; however odd it is."""
+    try:
+        value = str(mail[name] or "")
+    except Exception:  # Python's parser gives up on some in its own ways
+        value = ""
+    return " ".join(value.split()) or f"(no {name.lower()})"
+
+
+def _date(mail: EmailMessage) -> str:
+    try:
+        return str(mail["Date"].datetime.date())
+    except Exception:
+        return "(no date)"
+
+
+def _text(mail: EmailMessage) -> str:
+    body = mail.get_body(("plain",))
+    if body is None:
+        return "(no text)"
+    try:
+        return str(body.get_content())
+    except (LookupError, ValueError):  # a charset that nobody knows
+        return bytes(body.get_payload(decode=True) or b"").decode("utf-8", "replace")
 
 
 def mails_of(path: str | os.PathLike[str] | None) -> list[EmailMessage]:
@@ -74,10 +99,9 @@ def mails_of(path: str | os.PathLike[str] | None) -> list[EmailMessage]:
     if path is None:
         with as_file(files(__package__) / "inbox.mbox") as shipped:
             return mails_of(shipped)
-    try:
-        box = mailbox.mbox(path, create=False)
-    except mailbox.NoSuchMailboxError:
-        raise FileNotFoundError(f"there is no mailbox {path}") from None
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no mailbox {path}")
+    box = mailbox.mbox(path, create=False)
     raw = [box.get_bytes(key) for key in box.keys()]  # noqa: SIM118
     box.close()
     return [message_from_bytes(mail, policy=policy.default) for mail in raw]

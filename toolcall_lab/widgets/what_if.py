@@ -55,7 +55,8 @@ class SeenTokens:
             spans = step.prompt.spans
             for span, ids in zip(spans, step.prompt_tokens, strict=True):
                 self.texts.setdefault((span.author == "structure", span.text), ids)
-            self.texts.setdefault((False, step.completion), step.completion_tokens or ())
+            if step.completion_tokens is not None:
+                self.texts.setdefault((False, step.completion), step.completion_tokens)
 
     def tokenize(self, text: bytes, add_bos: bool = True, special: bool = False) -> list[int]:
         """The tokens that a text had; of a new one, the longest known ones from left to right."""
