@@ -81,8 +81,8 @@ def mark(notebook: Any, *, solved: bool = False) -> list[str]:
             continue
         if found is None or found.group(1) not in NAMES:
             raise ToolcallLabError(
-                'A cell that shows an exercise ends with two lines: ex = exercise("…"), with one '
-                f"names, and ex. This one doesn't: {cell.source[-80:]!r}"
+                "A cell that shows an exercise ends with two lines, ex = exercise(…) with one of "
+                f"its names, and ex. This one doesn't: {cell.source[-80:]!r}"
             )
         name = found.group(1)
         answer, check = [*code[at + 1 : at + 3], None, None][:2]
