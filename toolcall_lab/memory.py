@@ -8,7 +8,6 @@ and date, and it's content, which can't write a turn or make a call. No vectors:
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,12 +19,10 @@ from typing import Annotated
 
 from .errors import ToolcallLabError
 from .fulltext import TOKENIZE, any_word
+from .passages import SUFFIXES, passages, text_of
 from .tools import Tool, tool
 
 SECONDS_TO_WAIT = 10.0  # for another kernel that is writing
-CHUNK = 800  # characters that a passage has at most, if its paragraphs allow it
-SUFFIXES = (".txt", ".md", ".html", ".htm")
-MAX_BYTES = 10_000_000  # of a file
 SEARCH = "search_documents"  # the tool that finds passages
 
 
@@ -64,7 +61,7 @@ class Busy(ToolcallLabError):
 class _File:
     """A SQLite file in WAL mode: it survives a killed process, and two can use it at once."""
 
-    TABLE = ""
+    TABLE = COLUMNS = ""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -82,7 +79,10 @@ class _File:
         with self._open() as database:
             if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 database.execute("PRAGMA journal_mode = WAL")
-            database.execute(f"{self.TABLE}, tokenize = '{TOKENIZE}')")
+            database.execute(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS {self.TABLE} USING fts5({self.COLUMNS}, "
+                f"tokenize = '{TOKENIZE}')"
+            )
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -120,9 +120,7 @@ class Notes(_File):
     [[1] Ana likes her answers short. (Ana, 2026-12-01)]
     """
 
-    TABLE = (
-        "CREATE VIRTUAL TABLE IF NOT EXISTS notes USING fts5(text, source UNINDEXED, date UNINDEXED"
-    )
+    TABLE, COLUMNS = "notes", "text, source UNINDEXED, date UNINDEXED"
 
     def remember(self, text: str, *, source: str = "the agent", date: str | None = None) -> int:
         """Keeps a text; gives the note's number. The same text again isn't kept twice."""
@@ -200,10 +198,8 @@ class Documents(_File):
     [[hours.txt, characters 0-26, 2026-12-01] The library opens at nine.]
     """
 
-    TABLE = (
-        "CREATE VIRTUAL TABLE IF NOT EXISTS passages USING fts5(text, source, start UNINDEXED, "
-        "stop UNINDEXED, date UNINDEXED"
-    )
+    TABLE = "passages"
+    COLUMNS = "text, source, start UNINDEXED, stop UNINDEXED, date UNINDEXED"
 
     def add(
         self, source: str | os.PathLike[str], text: str | None = None, *, date: str | None = None
@@ -211,9 +207,8 @@ class Documents(_File):
         """Adds a text under the name `source`, or the file or folder that `source` is the path of.
 
         Of a folder, its txt, md and html files, also those further down. Their names begin with the
-        folder's, as that of a single file does.
-        What had the same name is replaced. `date` is YYYY-MM-DD. Gives the number of passages;
-        raises `ToolcallLabError` if there are none.
+        folder's, as that of a single file does. What had the same name is replaced. `date` is
+        YYYY-MM-DD. Gives the number of passages; raises `ToolcallLabError` if there are none.
         """
         if text is not None:
             return self.add_many([(str(source), text, date or _today())])
@@ -279,50 +274,6 @@ class Documents(_File):
 
     def __len__(self) -> int:
         return len(self.sources())
-
-
-def passages(text: str) -> Iterator[tuple[int, int]]:
-    """Where the passages of a text begin and end: whole paragraphs, as many as `CHUNK` holds.
-
-    A longer paragraph is cut behind a sentence, or else a word.
-
-    >>> list(passages("One.\\n\\nTwo."))
-    [(0, 10)]
-    """
-    start = end = 0
-    for found in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text):
-        first, last = found.start(), found.start() + len(found.group().rstrip())
-        if end and last - start > CHUNK:
-            yield start, end
-            end = 0
-        start = start if end else first
-        end = last
-        while end - start > CHUNK:
-            window = text[start : start + CHUNK]
-            stops = [m.end() for m in re.finditer(r"[.!?](?=\s)", window)]
-            cut = start + (stops[-1] if stops else window.rfind(" ") if " " in window else CHUNK)
-            yield start, cut
-            start = _BLANKS.match(text, cut).end()  # type: ignore[union-attr]
-    if end:
-        yield start, end
-
-
-_BLANKS = re.compile(r"\s*")
-
-
-def text_of(file: Path) -> str:
-    """The text of a file; of HTML, what a reader sees of it."""
-    if file.stat().st_size > MAX_BYTES:
-        raise ToolcallLabError(f"{file.name} has more than {MAX_BYTES} bytes; split it.")
-    text = file.read_bytes().decode("utf-8", "replace")
-    if file.suffix.lower() not in (".html", ".htm"):
-        return text
-    from bs4 import BeautifulSoup
-
-    page = BeautifulSoup(text, "html.parser")
-    for unseen in page(["script", "style", "template", "noscript", "title"]):
-        unseen.decompose()
-    return page.get_text("\n\n", strip=True)
 
 
 def _exists(path: Path) -> bool:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ToolcallLabError
-from ..run import Placed, Run, Step
+from ..run import Run, Step
 from .call_reader import CallReader
 from .context_gauge import ContextGauge
 from .html import STYLE, View, close_tree, esc, one_line, static
 from .live import Background, LiveRun
 from .prompt_page import page_html, pages_of
-from .timeline import Timeline, what_happened
+from .timeline import Timeline, told
 from .token_view import TokenView
 
 SECONDS = 1.5  # for a step, while it plays
@@ -85,7 +85,7 @@ class AgentPlayer(View):
         lines = [f"{one_line(self.shown.query, 90)} · {self._ending()}"]
         for number, placed in enumerate(self.steps, 1):
             mark = "!" if _is_problem(placed.step) else " "
-            lines.append(f"{number:>3} {mark} {one_line(self._what(placed), 100)}")
+            lines.append(f"{number:>3} {mark} {one_line(told(placed), 100)}")
         return "\n".join(lines)
 
     def to_html(self) -> str:
@@ -142,14 +142,10 @@ class AgentPlayer(View):
     def _ending(self) -> str:
         return f"{self.shown.ending or 'running'}: {one_line(self.shown.explanation, 300)}"
 
-    def _what(self, placed: Placed) -> str:
-        who = f"{placed.who}: " if placed.who else ""
-        return who + what_happened(placed.step, interrupted=placed.run.ending == "interrupted")
-
     def _head(self, number: int) -> str:
         placed = self.steps[number - 1]
         mark = "! " if _is_problem(placed.step) else ""
-        return f"<b>{mark}Step {number}</b> · {esc(one_line(self._what(placed), 160))}"
+        return f"<b>{mark}Step {number}</b> · {esc(one_line(told(placed), 160))}"
 
 
 MOST_DETAILS = 12  # steps whose insides are in the static form

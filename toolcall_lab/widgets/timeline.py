@@ -86,7 +86,7 @@ class Timeline(View):
         for number, placed in enumerate(self.steps, 1):
             step = placed.step
             read, reused, written = _counts(step)
-            what = one_line(self._what(placed), 100)
+            what = one_line(told(placed), 100)
             line = f"{number:>4} {read:>6} {reused:>6} {written:>7}  {what}"
             if seconds:
                 spent = zip(PHASES.values(), _seconds(step), strict=True)
@@ -97,7 +97,7 @@ class Timeline(View):
     def _html(self) -> str:
         longest = max(sum(_seconds(placed.step)) for placed in self.steps) or 1.0
         rows = "".join(
-            _row(number, placed.step, longest, self._what(placed))
+            _row(number, placed.step, longest, told(placed))
             for number, placed in enumerate(self.steps, 1)
         )
         legend = ", ".join(f"{letter}: {meaning}" for letter, _, meaning in PHASES.values())
@@ -120,9 +120,11 @@ class Timeline(View):
         said = [badge_text(s.model or run.model, s.kind or run.kind) for s in steps]
         return "; ".join(dict.fromkeys(said))
 
-    def _what(self, placed: Placed) -> str:
-        who = f"{placed.who}: " if placed.who else ""
-        return who + what_happened(placed.step, interrupted=placed.run.ending == "interrupted")
+
+def told(placed: Placed) -> str:
+    """A step of a tree in a line, with who worked, where there are several."""
+    who = f"{placed.who}: " if placed.who else ""
+    return who + what_happened(placed.step, interrupted=placed.run.ending == "interrupted")
 
 
 def what_happened(step: Step, *, interrupted: bool = False) -> str:
